@@ -1,6 +1,15 @@
 import type { AgentSession, RunOptions } from "./options.ts";
 import { type AgentSpec, newSessionState, type SessionState } from "../core/run.ts";
 import { limitsOf, limitWarning } from "./given-limits.ts";
+import {
+  checkPermissions,
+  gateBy,
+  hasRules,
+  type PermissionGate,
+  permitter,
+  type Ruling,
+} from "../permissions/gate.ts";
+import type { Permissions } from "../permissions/rules.ts";
 import { NO_USAGE, type Prompt } from "../core/messages.ts";
 import { compactorFor } from "./compact.ts";
 import { modelParamsOf, type ParamOptions, paramsOf } from "./params.ts";
@@ -278,7 +287,7 @@ function specOf(
     price: (name, usage, asked = model) => asked.isFree ? 0 : price(name, usage, prices),
     exec: hookExec(sandbox.hooks),
     files: async (cwd) => (await import("../hooks/hook-files.ts")).hookFiles(cwd),
-    ...(gate && { permit: gates!.permitter(gate) }),
+    ...(gate && { permit: permitter(gate) }),
     recovery: recovery(options.fallbackModel, compactor && ((run) => compactor.compact(run, true))),
     paramsOf,
     watchWrite: memoryWatcher(cwd, memory),
@@ -360,10 +369,14 @@ function rulesOf(agents: RunOptions["permissions"], own: RunOptions["permissions
   return { ...own, deny: [...new Set([...agents.deny, ...own.deny ?? []])] };
 }
 
-let gates: typeof import("../permissions/gate.ts") | undefined;
+let ruling: Ruling | undefined;
 
-async function gateOf({ permissions, permissionAsker }: Decided, cwd: string) {
+/** The gate of a session. Without rules there is nothing to check before the first call, which loads what decides. */
+async function gateOf({ permissions, permissionAsker }: Decided, cwd: string): Promise<PermissionGate | undefined> {
   if (!permissions && !permissionAsker) return undefined;
-  gates ??= await import("../permissions/gate.ts");
-  return gates.permissionGate({ roots: [cwd], mode: "bypassPermissions", ...permissions }, { permissionAsker });
+  const given: Permissions = { roots: [cwd], mode: "bypassPermissions", ...permissions };
+  checkPermissions(given);
+  const load = () => ruling ?? import("../permissions/ruling.ts").then((loaded) => ruling = loaded);
+  if (hasRules(given)) (await load()).checkRules([...given.allow ?? [], ...given.ask ?? [], ...given.deny ?? []]);
+  return gateBy(load, given, permissionAsker);
 }

@@ -10,7 +10,9 @@ import {
   fixturesFor,
   fixturesLeft,
   fixturesNamed,
+  hasCommand,
   isNamed,
+  isOfOthers,
   isServedOnly,
   noFixtures,
 } from "./kit/known-fixtures.ts";
@@ -201,8 +203,7 @@ async function replayHere(
   typed: TypedCommand,
 ): Promise<ReplayedItem[]> {
   const progress = new ProgressLine(io);
-  const { replayTests, testsOf } = await import("./kit/replay-tests.ts");
-  const tested = typed ? [] : fixtures.filter((fixture) => testsOf(fixture));
+  const tested = typed ? [] : fixtures.filter((fixture) => hasCommand(fixture) && !isOfOthers(fixture));
   let done = 0;
   const show = (item: ReplayedItem) => {
     judge.settle(item);
@@ -215,7 +216,9 @@ async function replayHere(
       if (item) show(item);
       return item;
     }),
-    replayTests(tested, flags, io, show),
+    tested.length === 0
+      ? []
+      : import("./kit/replay-tests.ts").then(({ replayTests }) => replayTests(tested, flags, io, show)),
   ]);
   progress.end();
   const place = new Map(fixtures.map(({ name }, i) => [name, i]));

@@ -1,15 +1,10 @@
-import { relative } from "node:path";
 import type { Folded } from "../core/fold.ts";
 import type { Json } from "../core/messages.ts";
 import type { AgentSpec, Run } from "../core/run.ts";
 import { type Refusal, refusalOf, unanswered } from "../core/hook-words.ts";
 import type { Effect, GatedCall, Permitted } from "../core/tool.ts";
 import { checkOptions, type OptionKind } from "../input/options.ts";
-import { isEdit } from "../input/tool-table.ts";
-import { inside, realPath } from "./_path-rule.ts";
-import { isRule, parseRule } from "./parse-rule.ts";
-import { type BashCommand, readBash } from "./read-only.ts";
-import { checkedMode, decide, hiddenFrom, type Permissions, type RuledCall, type SearchedPlace } from "./rules.ts";
+import type { PermissionMode, Permissions, SearchedPlace } from "./rules.ts";
 
 export interface PermissionCall {
   readonly tool_name: string;
@@ -76,145 +71,62 @@ const KINDS: { readonly [option in keyof Permissions]-?: OptionKind } = {
   roots: "a list",
 };
 
-/**
- * Makes the gate of an agent. Rules are read here, so that a malformed one is found before the first call.
- *
- * @example
- * ```ts
- * import { permissionGate } from "crochet/tools";
- *
- * const gate = permissionGate({ allow: ["Bash(git *)"], roots: ["/srv"] });
- * const call = { tool_name: "Bash", input: { command: "ls" }, tool_use_id: "1", cwd: "/srv", effect: "write" as const };
- * (await gate.permit(call, "continue")).behavior; // "ask"
- * ```
- */
-export function permissionGate(given: Permissions, options: GateOptions = {}): PermissionGate {
-  let permissions = given;
+const MODES: readonly PermissionMode[] = ["default", "acceptEdits", "plan", "bypassPermissions", "bypass"];
+
+/** @throws {TypeError} that names those there are */
+export function checkedMode(mode: PermissionMode = "default"): PermissionMode {
+  if (MODES.includes(mode)) return mode;
+  throw new TypeError(`Cannot use permission mode '${mode}' as it is unknown: expected ${MODES.join(", ")}`);
+}
+
+/** What decides by the rules of an agent: it is loaded once there is one, or a call. */
+export type Ruling = Pick<typeof import("./ruling.ts"), "checkRules" | "hiddenFrom" | "rulesThatAllow" | "ruled">;
+
+/** @throws {TypeError} if a key or the mode is wrong: its rules are for `checkRules` */
+export function checkPermissions(given: Permissions): void {
   checkOptions(given, KINDS, "take permissions");
-  checkOptions(options, { permissionAsker: "a function" }, "take permissions");
   checkedMode(given.mode);
-  for (const rule of [...given.allow ?? [], ...given.ask ?? [], ...given.deny ?? []]) parseRule(rule);
-  const { permissionAsker } = options;
+}
+
+export function hasRules({ allow = [], ask = [], deny = [] }: Permissions): boolean {
+  return allow.length + ask.length + deny.length > 0;
+}
+
+/** The gate of checked permissions. `ruling` gives a promise only as long as there are no rules and no call. */
+export function gateBy(
+  ruling: () => Ruling | Promise<Ruling>,
+  given: Permissions,
+  permissionAsker?: PermissionAsker,
+): PermissionGate {
+  let permissions = given;
+  const add = (behavior: "allow" | "ask" | "deny", rules: readonly string[]) => {
+    permissions = { ...permissions, [behavior]: [...permissions[behavior] ?? [], ...rules] };
+  };
   return {
     permissions: () => permissions,
-    hides: (place) => hiddenFrom(place, permissions),
+    hides: (place) => hasRules(permissions) ? (ruling() as Ruling).hiddenFrom(place, permissions) : undefined,
     plan: (on) => {
       permissions = { ...permissions, mode: on ? "plan" : given.mode === "plan" ? "default" : given.mode ?? "default" };
     },
+    // Said of a call, so that what reads rules is there.
     remember: (behavior, rules) => {
-      rules.forEach((rule) => parseRule(rule));
-      permissions = { ...permissions, [behavior]: [...permissions[behavior] ?? [], ...rules] };
+      (ruling() as Ruling).checkRules(rules);
+      add(behavior, rules);
     },
     permit: (call, verdict) => {
-      const decision = decide(permissions, call);
-      const behavior = afterHooks(decision.behavior, decision.rule !== undefined, verdict);
-      const { rule } = decision;
-      const by = rule !== undefined && { rule };
-      if (behavior === "allow") return { behavior, reason: decision.reason, ...by };
-      if (behavior === "deny") return { behavior, reason: denied(call, decision), ...by, note: noteOf(decision, []) };
-      const rules = rulesThatAllow(permissions, call);
-      const reason = asked(call, decision, permissionAsker ? undefined : rules);
-      return { behavior, reason, ...by, note: noteOf(decision, rules), suggestions: suggested(rules) };
+      const by = ruling();
+      const decided = ({ ruled }: Ruling) => ruled(permissions, call, verdict, permissionAsker !== undefined);
+      return by instanceof Promise ? by.then(decided) : decided(by);
     },
     ...(permissionAsker && {
       askPerson: async (call, reason, signal) => {
-        const rules = rulesThatAllow(permissions, call);
+        const rules = (await ruling()).rulesThatAllow(permissions, call);
         const reply = await permissionAsker({ ...call, reason, rules }, signal);
-        if (reply.behavior === "allow" && reply.remember) {
-          permissions = { ...permissions, allow: [...permissions.allow ?? [], ...rules] };
-        }
+        if (reply.behavior === "allow" && reply.remember) add("allow", rules);
         return reply;
       },
     }),
   };
-}
-
-/** A refusal in one line, with what would allow the call. */
-function noteOf({ reason, rule }: Permission, allow: readonly string[]): string {
-  if (allow.length > 0) return `${reason}; to allow it: permissions.allow ${JSON.stringify(allow)}`;
-  return `${reason}; ${rule === undefined ? "another permission mode allows it" : "remove that rule to allow it"}`;
-}
-
-/** What would let calls like this run for the session, in the host's words for it. */
-function suggested(allow: readonly string[]) {
-  const rules = allow.map((rule) => {
-    const [, toolName = rule, ruleContent] = /^([^(]+)\((.*)\)$/s.exec(rule) ?? [];
-    return ruleContent === undefined ? { toolName } : { toolName, ruleContent };
-  });
-  return rules.length === 0 ? [] : [{ type: "addRules", rules, behavior: "allow", destination: "session" }];
-}
-
-/** A hook's allow skips asking, but no ask rule (U3); a hook's ask holds even if a rule allows. */
-function afterHooks(
-  behavior: Permission["behavior"],
-  byRule: boolean,
-  verdict: "continue" | "allow" | "ask",
-): Permission["behavior"] {
-  if (behavior === "deny" || verdict === "continue") return behavior;
-  if (verdict === "ask") return "ask";
-  return behavior === "ask" && byRule ? "ask" : "allow";
-}
-
-/** The host's own words first: hooks and models know them. */
-function denied(call: PermissionCall, { reason, rule }: Permission): string {
-  if (rule === undefined) {
-    const fix = "give your plan with ExitPlanMode; if no person can agree to it there, ask the user to leave plan mode";
-    return `Cannot use ${call.tool_name} as ${reason}: ${fix}`;
-  }
-  const { command } = call.input;
-  const what = call.tool_name === "Bash" && typeof command === "string" ? ` with command ${command}` : "";
-  return `Permission to use ${call.tool_name}${what} has been denied.\nThe rule ${rule} denies it.`;
-}
-
-/** `rules` that would allow the call are given if no person can be asked: the words are then a refusal. */
-function asked(call: PermissionCall, { reason, rule }: Permission, rules: readonly string[] | undefined): string {
-  if (rules === undefined) return `${call.tool_name} asks for permission: ${reason}`;
-  const words = `Claude requested permissions to use ${call.tool_name}, but you haven't granted it yet.`;
-  const fix = rules.length > 0
-    ? ` What would allow it: permissions.allow ${JSON.stringify(rules)}`
-    : rule
-    ? ` No allow rule can change that: remove ${rule}`
-    : "";
-  return `${words}\nNo person can be asked, and ${reason}.${fix}`;
-}
-
-/** The narrowest rules we can think of that would let a call run; none if no allow rule can. */
-export function rulesThatAllow(permissions: Permissions, call: RuledCall): string[] {
-  const allowed = (rules: readonly string[]) =>
-    decide({ ...permissions, allow: [...permissions.allow ?? [], ...rules] }, call).behavior === "allow";
-  for (const rules of [proposals(permissions, call), [call.tool_name]]) {
-    if (rules.length > 0 && allowed(rules)) return rules.filter((rule) => !allowed(rules.filter((r) => r !== rule)));
-  }
-  return [];
-}
-
-function proposals(permissions: Permissions, call: RuledCall): string[] {
-  const input = (call.input ?? {}) as Record<string, unknown>;
-  const root = permissions.roots?.[0] ?? call.cwd;
-  if (isEdit(call.tool_name)) {
-    const path = input.file_path ?? input.notebook_path ?? input.path;
-    return typeof path === "string" ? [editRule(path, root)] : [];
-  }
-  if (call.tool_name !== "Bash") return [];
-  const { commands = [] } = readBash(String(input.command ?? ""), call.cwd, permissions.roots ?? [call.cwd]);
-  const writes = commands.flatMap(({ opens }) => opens.filter(({ kind }) => kind === "write"));
-  const rules = [...commands.map(commandRule), ...writes.map(({ path }) => editRule(path, root))];
-  return [...new Set(rules)].filter(isRule);
-}
-
-/** The program and its sub-command, as people think of them: `git push *`, `npm run *`, `ls *`. */
-function commandRule({ words, source }: BashCommand): string {
-  const odd = words.findIndex((word) => !/^[\w./:@=+-]+$/.test(word));
-  const plain = words.slice(0, odd < 0 ? undefined : odd);
-  const keep = /^[a-z][\w:-]*$/.test(plain[1] ?? "") ? 2 : 1;
-  return plain.length === 0 ? `Bash(${source})` : `Bash(${plain.slice(0, keep).join(" ")} *)`;
-}
-
-function editRule(path: string, root: string): string {
-  const real = realPath(path);
-  const from = realPath(root);
-  const shown = inside(real, from) ? `/${relative(from, real)}` : `/${real}`;
-  return `Edit(${shown.replace(/[\\*?[\]{}!#]/g, "\\$&")})`;
 }
 
 /** Decides about calls as the loop asks for it: rules first, then hooks, then a person. Nothing overrides a deny rule. */

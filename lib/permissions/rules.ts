@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Effect } from "../core/tool.ts";
+import { checkedMode } from "./gate.ts";
 import { isEdit, isRead, toolRow } from "../input/tool-table.ts";
 import { hasNameIn, hold, inside, isOfProcess, isProtected, realPath } from "./_path-rule.ts";
 import { concernsCommand, matchesCommand, namesCommand, parseRule, type Rule } from "./parse-rule.ts";
@@ -40,7 +41,6 @@ export interface Decision {
 
 /** Tools that change nothing themselves but what the agent has started: the calls of an agent below are ruled one by one. */
 const OWN: ReadonlySet<string> = new Set(["KillShell", "Agent"]);
-const MODES: readonly PermissionMode[] = ["default", "acceptEdits", "plan", "bypassPermissions", "bypass"];
 
 /**
  * What the rules and the mode say of a call.
@@ -198,12 +198,6 @@ export function matchesIf(rule: string, call: Omit<RuledCall, "effect">): boolea
   // `Bash(ls)` is not about `ls -la`: in doubt is a name behind another program.
   const command = subject.line?.commands?.map(({ source }) => source.replace(/^\S+/, "")).join("\n");
   return matches(parsed, subject) || doubtOf([parsed], { ...subject, input: { command } }) !== undefined;
-}
-
-/** @throws {TypeError} that names those there are */
-export function checkedMode(mode: PermissionMode = "default"): PermissionMode {
-  if (MODES.includes(mode)) return mode;
-  throw new TypeError(`Cannot use permission mode '${mode}' as it is unknown: expected ${MODES.join(", ")}`);
 }
 
 /** Where a tool searches: the folder, or the one file. */

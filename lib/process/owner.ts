@@ -1,8 +1,7 @@
-import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { quietly } from "../core/json.ts";
+import { hashOf } from "../runtime/sha256.ts";
 
 /**
  * Names the process that made a lock or a temporary file: its id, its start time (an id can be used again), and
@@ -25,21 +24,29 @@ export function isGone(owner: string, ageMs: number): boolean {
 
 let place: string | undefined;
 function here(): string {
-  return place ??= digest([
-    hostname(),
-    quietly(() => readFileSync("/proc/sys/kernel/random/boot_id", "latin1")),
-    quietly(() => readlinkSync("/proc/self/ns/pid")),
-  ].join("\n"));
+  return place ??= hashOf(
+    [
+      hostname(),
+      quietly(() => readFileSync("/proc/sys/kernel/random/boot_id", "latin1")),
+      quietly(() => readlinkSync("/proc/self/ns/pid")),
+    ].join("\n"),
+    10,
+  );
 }
 
 /** When a process started, in words that are only compared; undefined if it does not exist, or waits to be reaped. */
 function startOf(pid: number): string | undefined {
   if (process.platform === "linux") return processStat(pid)?.[19];
-  const { stdout } = spawnSync("ps", ["-o", "lstart=", "-p", String(pid)], {
+  const { stdout } = process.getBuiltinModule("node:child_process").spawnSync("ps", [
+    "-o",
+    "lstart=",
+    "-p",
+    String(pid),
+  ], {
     encoding: "utf8",
     env: { ...process.env, LC_ALL: "C" },
   });
-  return stdout.trim() === "" ? undefined : digest(stdout.trim());
+  return stdout.trim() === "" ? undefined : hashOf(stdout.trim(), 10);
 }
 
 /** The numbers of the processes that this one sees; none where the system is not Linux. */
@@ -63,8 +70,4 @@ export function processStat(pid: number): string[] | undefined {
   // The name in brackets may hold anything, also brackets.
   const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
   return fields?.[0] === "Z" || fields?.[0] === "X" ? undefined : fields;
-}
-
-function digest(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 10);
 }

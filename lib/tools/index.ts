@@ -26,6 +26,6 @@ export { Grep, grep, type GrepInput } from "./grep.ts";
 export { AskUserQuestion, EnterPlanMode, ExitPlanMode } from "./ask.ts";
 export { type Answers, askWith, type Question, type QuestionAsker } from "./question-asker.ts";
 export { Agent, type AgentDefinition, agentTool } from "./agent.ts";
-export { permissionGate } from "../permissions/gate.ts";
+export { permissionGate } from "../permissions/ruling.ts";
 export { decide } from "../permissions/rules.ts";
 export { openSandbox, type Sandbox } from "../permissions/sandbox.ts";

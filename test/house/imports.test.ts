@@ -8,7 +8,8 @@ import { filesUnder, LIB } from "./_files.ts";
 /** The floors of the kernel from the ground up: a room imports itself and what is on floors below. Extensions stand on all of them. */
 const FLOORS: readonly (readonly string[])[] = [
   ["core", "regex"],
-  ["input", "process", "runtime"],
+  ["input", "runtime"],
+  ["process"],
   ["files", "http", "telemetry"],
   ["permissions"],
   ["hooks", "models"],

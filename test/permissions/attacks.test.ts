@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { linkSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { permissionGate } from "../../lib/permissions/gate.ts";
+import { permissionGate } from "../../lib/permissions/ruling.ts";
 import type { Permissions } from "../../lib/permissions/rules.ts";
 import { put, scratch } from "../_scratch.ts";
 import { behavior, ofBash, ofTool } from "./_call.ts";

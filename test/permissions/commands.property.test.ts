@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { rulesThatAllow } from "../../lib/permissions/gate.ts";
+import { rulesThatAllow } from "../../lib/permissions/ruling.ts";
 import { rounds } from "../_counts.ts";
 import { ofBash } from "./_call.ts";
 import { stubs } from "./_stubs.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { permissionGate, type PermissionQuestion } from "../../lib/permissions/gate.ts";
+import type { PermissionQuestion } from "../../lib/permissions/gate.ts";
+import { permissionGate } from "../../lib/permissions/ruling.ts";
 
 const call = (command: string) => ({
   tool_name: "Bash",

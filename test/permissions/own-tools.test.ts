@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { agent } from "../../lib/agent/agent.ts";
 import type { Effect } from "../../lib/core/tool.ts";
-import { permissionGate } from "../../lib/permissions/gate.ts";
+import { permissionGate } from "../../lib/permissions/ruling.ts";
 import { matchesIf, type Permissions } from "../../lib/permissions/rules.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { tool } from "../../lib/tools/make-tool.ts";

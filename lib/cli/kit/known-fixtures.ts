@@ -72,7 +72,7 @@ function sharedIn(folder: string): string[] {
 }
 
 /** The words of the command that was recorded, or of its tests; none if it was an agent of ours. */
-function commandOf(fixture: Fixture): readonly string[] {
+export function commandOf(fixture: Fixture): readonly string[] {
   const who = quietly(() => replayedBy(fixture)); // replaying it says what is wrong
   return who?.by === "program" || who?.by === "test" ? who.command : [];
 }

@@ -1,7 +1,6 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
-import { stripVTControlCharacters } from "node:util";
 import { parsed, quietly } from "../../core/json.ts";
 import { getOrMake } from "../../core/maps.ts";
 import { shellWord } from "../../core/shown.ts";
@@ -11,11 +10,10 @@ import { howEnded, runProcess } from "../../process/process.ts";
 import { onPath } from "../../process/programs.ts";
 import { type DriftReport, renewalText } from "../../replay/drift/drift-report.ts";
 import { type Fixture, fixtureProject, FIXTURES } from "../../replay/fixture.ts";
-import { replayedBy } from "../../replay/replayed-by.ts";
 import { refuseInCi } from "../../replay/tape-options.ts";
 import type { Flags } from "./flags.ts";
 import { type Io, UsageError } from "./io.ts";
-import { expectTrusted } from "./known-fixtures.ts";
+import { commandOf, expectTrusted } from "./known-fixtures.ts";
 import { wordsOf } from "./process.ts";
 import { itemOf, pointOf, secondsAsked, wordOf } from "./replay-one.ts";
 import type { ReplayedItem } from "./replay-table.ts";
@@ -29,13 +27,11 @@ interface Tests {
   readonly fixtures: Fixture[];
 }
 
-/** The command that replays a fixture, with all others that it records; undefined if no test does. */
-export function testsOf(fixture: Fixture): Omit<Tests, "fixtures"> | undefined {
-  const who = quietly(() => replayedBy(fixture));
-  if (who?.by !== "test" || who.command.length === 0) return undefined;
+/** The command that replays a fixture, with all others that it records. */
+function testsOf(fixture: Fixture): Omit<Tests, "fixtures"> {
   const project = fixtureProject(fixture.folder);
   const { restore } = placer(placesHere(project));
-  const command = who.command.map((word) => restore(word));
+  const command = commandOf(fixture).map((word) => restore(word));
   return { project, command, words: command.map(shellWord).join(" ") };
 }
 
@@ -48,7 +44,7 @@ export async function replayTests(
 ): Promise<ReplayedItem[]> {
   const all = new Map<string, Tests>();
   for (const fixture of fixtures) {
-    const tests = testsOf(fixture)!;
+    const tests = testsOf(fixture);
     getOrMake(all, JSON.stringify(tests), () => ({ ...tests, fixtures: [] })).fixtures.push(fixture);
   }
   const items: ReplayedItem[] = [];
@@ -131,9 +127,9 @@ async function run(
     const lines = (quietly(() => readFileSync(file, "utf8")) ?? "").split("\n").filter((line) => line !== "");
     const all = lines.map((line) => parsed(line) as { tape: string; report: DriftReport });
     const reports = new Map(all.map(({ tape, report }) => [tape, report]));
-    const said = stripVTControlCharacters(`${done.stdout}\n${done.stderr}`).split("\n").filter((line) =>
-      line.trim() !== ""
-    ).slice(-LAST_LINES);
+    const said = process.getBuiltinModule("node:util").stripVTControlCharacters(`${done.stdout}\n${done.stderr}`).split(
+      "\n",
+    ).filter((line) => line.trim() !== "").slice(-LAST_LINES);
     const why = done.ended === "timeout" ? `did not end within ${seconds} s: --time allows more` : howEnded(done);
     return { reports, failed: done.code === 0 ? undefined : [`It ${why}`, ...said].join("\n") };
   } finally {

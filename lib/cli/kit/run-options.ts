@@ -4,7 +4,7 @@ import type { Limits } from "../../core/limits.ts";
 import { readBrought } from "../../files/confine.ts";
 import { logsDir } from "../../files/state.ts";
 import { distrust } from "../../hooks/hook-trust.ts";
-import { permissionGate } from "../../permissions/gate.ts";
+import { checkPermissions } from "../../permissions/gate.ts";
 import type { PermissionMode } from "../../permissions/rules.ts";
 import type { TranscriptStore } from "../../log/stores/store.ts";
 import { findServers, onPromptFor, readConfig } from "./config.ts";
@@ -134,7 +134,7 @@ type Rules = NonNullable<RunOptions["permissions"]>;
 /** The mode of the first source that has one, flag and script before the rest, and the rules of all of them. */
 export function permissionsFrom(flags: Flags["flags"], ...given: readonly (Rules | undefined)[]): Rules {
   // Each by itself: of all together, a misspelt key of one would be left out.
-  for (const rules of given) permissionGate({ ...rules, allow: [], ask: [], deny: [] });
+  for (const rules of given) if (rules) checkPermissions(rules);
   const { mode = "default", ...rules } = joinedRules(...given);
   return { ...rules, mode: (flags.permissionMode ?? mode) as PermissionMode };
 }
