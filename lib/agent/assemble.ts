@@ -1,14 +1,7 @@
 import type { AgentSession, RunOptions } from "./options.ts";
 import { type AgentSpec, newSessionState, type SessionState } from "../core/run.ts";
 import { limitsOf, limitWarning } from "./given-limits.ts";
-import {
-  checkPermissions,
-  gateBy,
-  hasRules,
-  type PermissionGate,
-  permitter,
-  type Ruling,
-} from "../permissions/gate.ts";
+import type { PermissionGate, Ruling } from "../permissions/gate.ts";
 import type { Permissions } from "../permissions/rules.ts";
 import { NO_USAGE, type Prompt } from "../core/messages.ts";
 import { compactorFor } from "./compact.ts";
@@ -287,7 +280,7 @@ function specOf(
     price: (name, usage, asked = model) => asked.isFree ? 0 : price(name, usage, prices),
     exec: hookExec(sandbox.hooks),
     files: async (cwd) => (await import("../hooks/hook-files.ts")).hookFiles(cwd),
-    ...(gate && { permit: permitter(gate) }),
+    ...(gate && { permit: gates!.permitter(gate) }),
     recovery: recovery(options.fallbackModel, compactor && ((run) => compactor.compact(run, true))),
     paramsOf,
     watchWrite: memoryWatcher(cwd, memory),
@@ -369,11 +362,13 @@ function rulesOf(agents: RunOptions["permissions"], own: RunOptions["permissions
   return { ...own, deny: [...new Set([...agents.deny, ...own.deny ?? []])] };
 }
 
+let gates: typeof import("../permissions/gate.ts") | undefined;
 let ruling: Ruling | undefined;
 
 /** The gate of a session. Without rules there is nothing to check before the first call, which loads what decides. */
 async function gateOf({ permissions, permissionAsker }: Decided, cwd: string): Promise<PermissionGate | undefined> {
   if (!permissions && !permissionAsker) return undefined;
+  const { checkPermissions, gateBy, hasRules } = gates ??= await import("../permissions/gate.ts");
   const given: Permissions = { roots: [cwd], mode: "bypassPermissions", ...permissions };
   checkPermissions(given);
   const load = () => ruling ?? import("../permissions/ruling.ts").then((loaded) => ruling = loaded);

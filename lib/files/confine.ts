@@ -10,11 +10,13 @@ import {
   realpathSync,
   type Stats,
 } from "node:fs";
-import { lstat, open, readlink, realpath, stat as statOf } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { quietly } from "../core/json.ts";
 import { ROOTS, ToolError } from "../core/tool.ts";
 import { isKey } from "./user-key.ts";
+
+/** Loaded by the first tool: few runs that only read a log or a tape need it. */
+const disk = () => process.getBuiltinModule("node:fs/promises");
 
 /** Where a tool works, and the directories it must stay in. */
 export interface Workspace {
@@ -68,7 +70,7 @@ async function rootsOf({ cwd, state }: Workspace): Promise<string[]> {
   const set = state.get(ROOTS);
   // The working directory follows the agent's shell: were it a root too, `cd /` would open the whole machine.
   const given = Array.isArray(set) ? set.filter((root) => typeof root === "string") : [cwd];
-  const real = await Promise.all(given.map((root) => realpath(resolve(cwd, root)).catch(() => undefined)));
+  const real = await Promise.all(given.map((root) => disk().realpath(resolve(cwd, root)).catch(() => undefined)));
   return [...new Set(real.filter((root) => root !== undefined))];
 }
 
@@ -77,7 +79,7 @@ const MAX_LINKS = 40;
 /** Like realpath, but for a path that is not there yet it resolves what is: a missing file must not hide a link that leaves. */
 async function resolveLinks(path: string, links: number): Promise<{ real: string; exists: boolean }> {
   try {
-    return { real: await realpath(path), exists: true };
+    return { real: await disk().realpath(path), exists: true };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ELOOP" || links > MAX_LINKS) {
@@ -89,10 +91,10 @@ async function resolveLinks(path: string, links: number): Promise<{ real: string
   }
   const parent = await resolveLinks(dirname(path), links);
   const real = join(parent.real, basename(path));
-  const target = await readlink(real).catch(() => undefined);
+  const target = await disk().readlink(real).catch(() => undefined);
   if (target !== undefined) return resolveLinks(resolve(parent.real, target), links + 1);
   // What realpath missed and lstat sees was made just now, or is a file asked for as a directory.
-  return { real, exists: !path.endsWith("/") && await lstat(real).then(() => true, () => false) };
+  return { real, exists: !path.endsWith("/") && await disk().lstat(real).then(() => true, () => false) };
 }
 
 function unreadable(path: string, error: unknown): ToolError {
@@ -150,7 +152,7 @@ export async function readRegular(
   verb: string,
   most: number,
 ): Promise<{ bytes: Buffer; stat: Stats }> {
-  const found = await statOf(real);
+  const found = await disk().stat(real);
   if (found.isDirectory()) {
     throw new ToolError(`Cannot ${verb} '${path}' as it is a directory: name a file in it`, { code: "is_directory" });
   }
@@ -161,7 +163,7 @@ export async function readRegular(
     const why = `it is over ${most / 2 ** 20} MiB: use Grep or Bash, current size is ${found.size} bytes`;
     throw new ToolError(`Cannot ${verb} '${path}' as ${why}`, { code: "too_large" });
   }
-  const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const handle = await disk().open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     refuseOther(handle.fd, real);
     const stat = await handle.stat();

@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import { readFile, realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import { getOrMake } from "../core/maps.ts";
+import { sha256 } from "../runtime/sha256.ts";
 import type { Splice } from "./text-bytes.ts";
 
 /** What tools of one agent share: see `ToolContext.state`. */
@@ -43,13 +43,13 @@ function recordOf(state: State): Map<string, ReadState> {
 }
 
 function seen(parts: Iterable<Uint8Array>): ReadState {
-  const hash = createHash("sha256");
+  const hash = sha256();
   let size = 0;
   for (const part of parts) {
     hash.update(part);
     size += part.length;
   }
-  return { size, hash: hash.digest("base64") };
+  return { size, hash: hash.digest("hex") };
 }
 
 /** Past this size a pre-image is not held in memory. */

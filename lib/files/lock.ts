@@ -2,7 +2,6 @@ import { hashOf } from "../runtime/sha256.ts";
 import { lstatSync, mkdirSync, readlinkSync, statSync, symlinkSync, unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { settle, systemClock } from "../core/clock.ts";
 import { quietly } from "../core/json.ts";
 import { ToolError } from "../core/tool.ts";
@@ -119,7 +118,7 @@ async function acquire(
         release();
       }
     } else if (performance.now() > deadline) throw refusal(owner.split("-")[0]!);
-    else await sleep(wait * (0.5 + Math.random() / 2));
+    else await systemClock.sleep(wait * (0.5 + Math.random() / 2));
   }
 }
 

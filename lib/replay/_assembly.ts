@@ -15,8 +15,6 @@ import {
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { readHead, unpackEvents } from "../log/call-lines.ts";
 import { echoOf } from "../log/recorded-reply.ts";
-import { joinSent, sentHead } from "./requests/request-lines.ts";
-import { readable } from "./requests/readable.ts";
 import { type Attempt, type Call, isImported, type Tape, tapeOf } from "../log/tape.ts";
 
 /** A small tape whose calls unpack to more than this was made to fill the memory. */
@@ -131,18 +129,19 @@ export class Assembly {
     if (!head) throw this.#refuse(`head ${fact.head} is not described before it`, line);
     const messages = this.#messages(fact, line);
     const sentHead = this.#sentHeads.get(fact.head);
-    const sent = sentHead && joinSent(sentHead, head.tools, messages);
+    const ofOthers = sentHead && await (requests ??= import("./requests/request-lines.ts"));
+    const sent = ofOthers?.joinSent(sentHead!, head.tools, messages);
     const call: Call = {
       id: fact.call,
       lane: fact.call.slice(0, fact.call.lastIndexOf("#")),
-      request: sent ? readable(sent) : { ...head, messages },
+      request: sent ? ofOthers!.readable(sent) : { ...head, messages },
       ...(sent && { sent }),
       attempts,
       ...(error && { error }),
       at: fact.at,
       ...(fact.stale && { stale: fact.stale }),
     };
-    const keys = this.#keys(fact, call, messages);
+    const keys = this.#keys(fact, call, messages, sent && ofOthers!.sentHead(sent));
     if (!this.#lacks && keys.at(-1) !== fact.key) {
       throw this.#refuse("the call does not fit its key, so it was changed by hand", line);
     }
@@ -172,11 +171,16 @@ export class Assembly {
   }
 
   /** The chain of hashes, continued from the parent's if that has the same head. */
-  #keys({ head, parent, keep }: CallFact, { request, sent }: Call, messages: readonly Message[]): string[] {
+  #keys(
+    { head, parent, keep }: CallFact,
+    { request, sent }: Call,
+    messages: readonly Message[],
+    sentHead: string | undefined,
+  ): string[] {
     const before = parent === undefined ? undefined : this.#conversations.get(parent)!;
     const keys = before?.head === head ? before.keys.slice(0, (keep ?? before.messages.length) + 1) : [];
     if (keys.length === 0) {
-      keys.push(link(undefined, sent ? sentHead(sent) : headText(normalisedHead(request, this.#normalise))));
+      keys.push(link(undefined, sentHead ?? headText(normalisedHead(request, this.#normalise))));
     }
     for (let i = keys.length - 1; i < messages.length; i++) {
       const text = sent ? canonical(messages[i]) : comparedText(messages[i]!, i, this.#normalise);
@@ -185,6 +189,9 @@ export class Assembly {
     return keys;
   }
 }
+
+/** Loaded by the first tape of another program. */
+let requests: Promise<typeof import("./requests/request-lines.ts")> | undefined;
 
 function isEcho(item: unknown): item is { $echo: string } {
   return typeof (item as { $echo?: unknown } | null)?.$echo === "string";

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import { ROOTS, type ToolContext } from "../core/tool.ts";
 import { checkOptions, type OptionKind } from "../input/options.ts";
@@ -32,7 +31,7 @@ export function standaloneContext(name: string, input: unknown, options: Standal
   checkOptions(options, STANDALONE_OPTIONS, `call ${name}`);
   const { cwd = process.cwd(), roots, signal = new AbortController().signal, state = new Map(), progress = () => {} } =
     options;
-  const id = `toolu_${randomUUID().replaceAll("-", "")}`;
+  const id = `toolu_${crypto.randomUUID().replaceAll("-", "")}`;
   if (roots !== undefined) state.set(ROOTS, [cwd, ...roots].map((root) => resolve(cwd, root)));
   return {
     signal,

@@ -18,7 +18,6 @@ import {
   inScratch,
 } from "../../replay/fixture.ts";
 import { refuseInCi } from "../../replay/tape-options.ts";
-import { worksHere } from "../../replay/working-copy.ts";
 import { headerOf, TapeError } from "../../replay/read-tape.ts";
 import { replayedBy } from "../../replay/replayed-by.ts";
 import { type FixtureRun, type ReplayOptions, runFixture } from "../../replay/run-fixture.ts";
@@ -245,6 +244,7 @@ async function commandItem(
   }
   const { renew, replay } = await giftFor("programs", fixture);
   const replayed = () => replay(fixture, io, typed);
+  const { worksHere } = await import("../../replay/working-copy.ts");
   let { report, broke } = await (worksHere(headerOf(fixture)) ? oneByOne(replayed) : replayed());
   if (io.signal.aborted && !report.ok) return undefined;
   if (flags.update && (!report.ok || report.stale)) {

@@ -3,8 +3,10 @@ import { canonical } from "../../log/canonical.ts";
 import type { WholeHead } from "../../log/call-lines.ts";
 import type { HeadFact } from "../../log/entry.ts";
 import { ITEMS, itemsOf } from "./api.ts";
-import { modelOf } from "./readable.ts";
+import { modelOf, readable } from "./readable.ts";
 import type { Sent } from "../../log/tape.ts";
+
+export { readable };
 
 /** A request as a tape's lines have it, without the items of its conversation, each of which is written once. */
 export function splitSent(sent: Sent): WholeHead {

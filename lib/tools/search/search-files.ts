@@ -1,5 +1,4 @@
 import { Buffer } from "node:buffer";
-import { randomUUID } from "node:crypto";
 import { rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -106,7 +105,7 @@ async function withSelection<T>(
   use: (args: string[]) => Promise<T>,
 ): Promise<T> {
   if (!selection) return await use([]);
-  const file = join(tmpdir(), `crochet-globs-${randomUUID()}`);
+  const file = join(tmpdir(), `crochet-globs-${crypto.randomUUID()}`);
   try {
     // Written and removed at once: a few bytes take less time than a trip through the thread pool.
     writeFileSync(file, selection.lines.join("\n") + "\n", { flag: "wx", mode: 0o600 });
