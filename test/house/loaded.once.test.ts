@@ -14,8 +14,8 @@ const LATER = ["permissions/ruling.ts", "replay/requests/request-lines.ts", "cli
 /** Every file takes time to open: a change that loads more of them must say why. */
 const STARTS: readonly (readonly [what: string, most: number, args: readonly string[], out: RegExp])[] = [
   // (138 before every run was logged, 146 before extensions, 150 before rules were read at the first call.)
-  ["'crochet run'", 148, [MAIN, "run", "hi"], /^hi\n$/],
-  ["'crochet replay' of one fixture", 161, [MAIN, "replay", "hello", "--trust"], /held: 1 fixture\n$/],
+  ["'crochet run'", 149, [MAIN, "run", "hi"], /^hi\n$/],
+  ["'crochet replay' of one fixture", 162, [MAIN, "replay", "hello", "--trust"], /held: 1 fixture\n$/],
   ["a script that runs its agent", 98, ["agent.ts"], /^hi\n$/],
 ];
 
