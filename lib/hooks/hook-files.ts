@@ -17,12 +17,16 @@ export function filesOn(disk: HookDisk, cwd: string): HookFiles {
   };
 }
 
+/** A longer path is not opened anywhere. */
+const LONGEST_PATH = 4096;
+
 /** The nearest folder that is there decides where the rest is. */
 async function realPath(disk: HookDisk, path: string): Promise<string> {
-  const real = await disk.real(path);
-  if (real !== undefined || path === "/") return real ?? path;
-  const slash = path.lastIndexOf("/");
-  return absolute(await realPath(disk, path.slice(0, slash) || "/"), path.slice(slash + 1));
+  let end = path.length > LONGEST_PATH ? path.lastIndexOf("/", LONGEST_PATH) : path.length;
+  for (;; end = path.lastIndexOf("/", end - 1)) {
+    const real = await disk.real(path.slice(0, end) || "/");
+    if (real !== undefined || end <= 0) return absolute(real ?? "/", `.${path.slice(end)}`);
+  }
 }
 
 /** As `resolve` of `node:path`, which not every host has. */
@@ -43,7 +47,7 @@ function fs(): typeof import("node:fs").promises {
 /** What some work on files gives, or what stands for a file or folder that is not there. */
 export function orAbsent<T, A>(work: Promise<T>, absent: A): Promise<T | A> {
   return work.catch((error) => {
-    if (/\b(?:ENOENT|ENOTDIR|EISDIR)\b/.test((error as Error).message)) return absent;
+    if (/\b(?:ENOENT|ENOTDIR|EISDIR|ENAMETOOLONG)\b/.test((error as Error).message)) return absent;
     throw error;
   });
 }

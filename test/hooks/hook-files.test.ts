@@ -12,6 +12,9 @@ import { rounds } from "../_counts.ts";
 import { scratch } from "../_scratch.ts";
 import { environment } from "./_fire.ts";
 
+/** Longer than a name can be that is there. */
+const NAME = "n".repeat(5000);
+
 test("ctx.files reads and writes below the agent's folder, and makes the folders above a file", async () => {
   using folder = scratch({ "a.txt": "A", "d/x.txt": "X" });
   const files = await hookFiles(folder.path);
@@ -26,8 +29,8 @@ test("ctx.files reads and writes below the agent's folder, and makes the folders
 test("ctx.files says undefined or nothing for what is not there, and fails for what cannot be read", async () => {
   using folder = scratch({ "a.txt": "A", "d/x.txt": "X" });
   const files = await hookFiles(folder.path);
-  for (const path of ["none", "d", "a.txt/below"]) assert.equal(await files.read(path), undefined, path);
-  for (const path of ["none", "a.txt"]) assert.deepEqual(await files.list(path), [], path);
+  for (const path of ["none", "d", "a.txt/below", NAME]) assert.equal(await files.read(path), undefined, path);
+  for (const path of ["none", "a.txt", NAME]) assert.deepEqual(await files.list(path), [], path);
   await assert.rejects(files.write("a.txt/below", "B"));
   await assert.rejects(files.read("nul\0byte"));
 });
@@ -46,6 +49,8 @@ test("ctx.files.realPath follows every link, and keeps the names of what is not 
     ["link/new/y.txt", "/d/new/y.txt"],
     ["none/../d", "/d"],
     ["broken", "/broken"],
+    [`link/${NAME}/.env`, `/d/${NAME}/.env`],
+    [`link${"/deep".repeat(2000)}/.env`, `/d${"/deep".repeat(2000)}/.env`],
   ] as const;
   for (const [path, real] of table) assert.equal(await files.realPath(path), root + real, path);
   assert.equal(await files.realPath("/"), "/");

@@ -20,3 +20,19 @@ test("protect-paths knows the tools of Gemini", async () => {
   });
   assert.equal(output?.decision, "deny");
 });
+
+test("protect-paths and read-first answer about a path that no file can have, and protect what its end names", async () => {
+  const long = `/tmp/${"n".repeat(300)}`;
+  for (
+    const [file_path, name, decision] of [
+      [`${long}/.env`, NAME, "deny"],
+      [`/tmp${"/deep".repeat(2000)}/.env`, NAME, "deny"],
+      [long, NAME, undefined],
+      [long, "pre-tool-use@Edit+Write.read-first.ts", undefined],
+    ] as const
+  ) {
+    const { output, code } = await served(name, claudeCall("Write", { file_path, content: "" }));
+    const specific = output?.hookSpecificOutput as Record<string, unknown> | undefined;
+    assert.deepEqual([code, specific?.permissionDecision], [0, decision], `${name} ${file_path.length}`);
+  }
+});
