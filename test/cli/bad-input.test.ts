@@ -170,7 +170,7 @@ test("a full disk is said in one line, exit code 1", { skip: NO_FULL }, async ()
   using project = place(hook);
   const { err } = await project.call(hooks, "check", "hooks", "--runs", "1", "--junit", "/dev/full");
   const said = "crochet: Cannot write /dev/full as the disk is full: make room, then try again\n";
-  assert.equal(err.replace(/^checking 1 hook: .*\n/, ""), said);
+  assert.equal(err, said);
 });
 
 test("a script that waits forever at its top level times out once for all fixtures, and ends when interrupted", async () => {

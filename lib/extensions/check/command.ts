@@ -132,13 +132,13 @@ function faultsOf({ findings }: HookReport): readonly Finding[] {
   return findings.filter(({ severity }) => severity === "fault");
 }
 
-/** Says how long it takes before anything runs. */
+/** Says on a terminal how long it takes before anything runs. */
 function starting(io: Io, judge: Judge): NonNullable<CheckOptions["onFound"]> {
   return (names, about, most) => {
     judge.plan(...names);
     const shown = (seconds: number) => seconds < 100 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`;
     const time = `about ${shown(Math.min(about, most))}, at most ${shown(most)} (--time)`;
-    if (names.length > 0) io.err(`checking ${several(names.length, "hook")}: ${time}\n`);
+    if (io.tty && names.length > 0) io.err(`checking ${several(names.length, "hook")}: ${time}\n`);
   };
 }
 

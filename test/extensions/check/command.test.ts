@@ -17,14 +17,23 @@ test("hooks check shows each hook, and exits 0 if no law is broken", SLOW, async
   );
 });
 
+test("hooks check says on a terminal before all how long it takes, and at most", SLOW, async () => {
+  using here = place({ "hooks/session-start.sh": GOOD });
+  let err = "";
+  const said = { out: () => {}, err: (text: string) => void (err += text), tty: true };
+  const io = { ...said, env: here.env, cwd: here.cwd, signal: new AbortController().signal };
+  assert.equal(await hooks(["check", "hooks", ...FEW], io), 0);
+  assert.match(err, /^checking 1 hook: about \d+ s, at most \d+ (?:s|min) \(--time\)\n/);
+});
+
 test(
-  "a table of hooks and laws comes before the details, in JSON and in a page, and the time before all",
+  "a table of hooks and laws comes before the details, in JSON and in a page, and in a pipe nothing before it",
   SLOW,
   async () => {
     const deny = "#!/bin/sh\ncat > /dev/null\necho No >&2\nexit 1\n";
     using here = place({ "hooks/pre-tool-use@Bash.no.sh": deny, "hooks/stop.sh": GOOD });
     const { out, err } = await here.call(hooks, "check", "hooks", ...FEW, "--out", "laws.html");
-    assert.match(err, /^checking 2 hooks: about \d+ s, at most \d+ (?:s|min) \(--time\)$/m);
+    assert.equal(err, "");
     const [head, ...rows] = out.split("\n").slice(0, 3).map((line) => line.split(/ {2,}/));
     assert.deepEqual(head, ["hook", ...LAWS]);
     assert.deepEqual(rows.map((row) => row.join(" ").trim()), [
