@@ -10,9 +10,8 @@ import {
   fixturesFor,
   fixturesLeft,
   fixturesNamed,
-  hasCommand,
   isNamed,
-  isOfOthers,
+  isOfTests,
   isServedOnly,
   noFixtures,
 } from "./kit/known-fixtures.ts";
@@ -178,7 +177,7 @@ async function replayFixtures(
     ? unreachedShared(fixtures, items.map(({ name, data }) => ({ name, shared: data?.shared })), io.cwd)
     : [];
   unreached.forEach(judge.settle);
-  io.out(itemsText([...items, ...unreached], flags, coloursFor(io.tty, io.env), served));
+  io.out(itemsText([...items, ...unreached], flags, coloursFor(io.tty, io.env), served, typed !== undefined));
   return served.length > 0 ? { served } : undefined;
 }
 
@@ -203,7 +202,7 @@ async function replayHere(
   typed: TypedCommand,
 ): Promise<ReplayedItem[]> {
   const progress = new ProgressLine(io);
-  const tested = typed ? [] : fixtures.filter((fixture) => hasCommand(fixture) && !isOfOthers(fixture));
+  const tested = typed ? [] : fixtures.filter(isOfTests);
   let done = 0;
   const show = (item: ReplayedItem) => {
     judge.settle(item);

@@ -136,6 +136,11 @@ function passedOver(hook: HookRecord, event: AnyEvent, env: HookEnv): string | u
   return hook.misses?.(event);
 }
 
+/** Which of two hooks is asked first; of two that are equal in this, the one that is first in the list. */
+export function askedFirst(a: HookRecord, b: HookRecord): number {
+  return MODES.indexOf(a.mode) - MODES.indexOf(b.mode) || a.priority - b.priority;
+}
+
 const MODES: readonly HookRecord["mode"][] = ["gate", "observe", "async"];
 
 const sorted = new WeakMap<readonly HookRecord[], Map<EventName, readonly HookRecord[]>>();
@@ -148,7 +153,7 @@ export function listeners(records: readonly HookRecord[], event: EventName): rea
 /** Apart from the lookup, which is made several times an event: compiled with it, sorting is most of what a short run compiles. */
 function inOrder(records: readonly HookRecord[], event: EventName): readonly HookRecord[] {
   const found = records.filter((r) => r.on.some((on) => on.event === event))
-    .sort((a, b) => MODES.indexOf(a.mode) - MODES.indexOf(b.mode) || a.priority - b.priority);
+    .sort(askedFirst);
   const byEvent = sorted.get(records) ?? new Map<EventName, readonly HookRecord[]>();
   sorted.set(records, byEvent.set(event, found));
   return found;

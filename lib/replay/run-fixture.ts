@@ -31,6 +31,7 @@ const FOR_TAPE = [
   "workspace",
   "project",
   "continues",
+  "onDrift",
 ] as const;
 const FOR_RUN = [
   "on",

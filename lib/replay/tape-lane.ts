@@ -171,7 +171,10 @@ export class TapeLane extends Lane {
     if (match && "call" in match) return match.call;
     if (!program) return undefined;
     this.#session.drift.note(this.name, (): Divergence => {
-      const found = explain(program, this.name, asked(), served, match);
+      const is = asked();
+      const found = explain(program, this.name, is, served, match);
+      const was = program.tape.calls.find(({ id }) => id === found.call);
+      this.#session.options.onDrift?.(this.name, was?.request, is);
       return this.#refusals.wereShown(found.actual) ? { ...found, words: `${found.words}, ${IS_REFUSED}` } : found;
     });
     return undefined;

@@ -5,7 +5,7 @@ import type { FreeRun } from "./free-run.ts";
 import type { TapeMode } from "./policy.ts";
 import type { Model } from "../core/model.ts";
 import type { Program, Served } from "./match-call.ts";
-import type { Tape } from "../log/tape.ts";
+import type { Tape, TapeRequest } from "../log/tape.ts";
 import { checkOptions, type OptionKind } from "../input/options.ts";
 
 const TAPE_MODES: readonly TapeMode[] = ["replay", "record", "update", "live", "verify"];
@@ -18,6 +18,9 @@ export interface OpenedTape {
   isInterrupted: boolean;
   lane(name: string): { model(real: Model): Model };
 }
+
+/** Gets a request as a tape would have it, and the recorded one that it is compared with, if there is one. */
+export type OnDrift = (lane: string, was: TapeRequest | undefined, is: TapeRequest) => void;
 
 export interface TapeOptions {
   /** A fixture's folder, or a tape's own file (`.jsonl`). */
@@ -65,6 +68,8 @@ export interface TapeOptions {
   };
   /** Called with the session on the tape, before anything is asked. */
   readonly onOpen?: (session: OpenedTape) => void;
+  /** Called with the first request of each lane that is not on the tape. */
+  readonly onDrift?: OnDrift | undefined;
   /** Called with the report when the session is closed. */
   readonly onReport?: (report: DriftReport) => void;
   /** Called with the error if a recording was not written. @default a warning of the run */
@@ -88,6 +93,7 @@ const OPTIONS: { readonly [option in keyof TapeOptions]-?: OptionKind } = {
   files: "a function",
   workspace: "an object",
   onOpen: "a function",
+  onDrift: "a function",
   onReport: "a function",
   onError: "a function",
 };

@@ -4,7 +4,7 @@ import { parsed } from "../core/json.ts";
 import { realOr } from "../hooks/file/user-places.ts";
 import type { DriftReport } from "../replay/drift/drift-report.ts";
 import { PACKAGE } from "../runtime/own-copy.ts";
-import { refuseInCi } from "../replay/tape-options.ts";
+import { type OnDrift, refuseInCi } from "../replay/tape-options.ts";
 
 /** What was set and what was there before, for processes that this one starts: their own desk must not ask ours. */
 export const BEFORE = "CROCHET_DESK_BEFORE";
@@ -80,10 +80,10 @@ function preloads(project: string, settings: string): readonly string[] {
   return ["--preload", "Bun" in globalThis ? "crochet/testing/preload" : installed];
 }
 
-/** Tells `crochet replay`, if it runs these tests, what came of a fixture. */
-export function reportTo(tape: string, report: DriftReport): void {
+/** Tells `crochet replay`, if it runs these tests, what came of a fixture, and what it asked that is not on its tape. */
+export function reportTo(tape: string, report: DriftReport, drifts: readonly Parameters<OnDrift>[] = []): void {
   const { CROCHET_REPORTS: file } = process.env;
-  if (file) appendFileSync(file, `${JSON.stringify({ tape: realOr(tape), report })}\n`);
+  if (file) appendFileSync(file, `${JSON.stringify({ tape: realOr(tape), report, drifts })}\n`);
 }
 
 /** Whether `crochet replay --review` runs these tests for a fixture: its requests go to where the environment points. */

@@ -47,8 +47,8 @@ test("hooks ls shows order, event, matcher, kind, source, switch and last result
     [
       [1, "10-pre-tool-use@Bash.a.rules", "pre-tool-use", "Bash", "rules", "hooks", true, "deny: no rm"],
       [2, "post-tool-use-failure.c.ts", "post-tool-use-failure", null, "module", "hooks", true, null],
-      [3, "stop.b.ts", "stop", null, "module", "hooks", true, null],
-      [4, ".claude/settings.json#0", "stop", null, "command", ".claude/settings.json", true, null],
+      [3, ".claude/settings.json#0", "stop", null, "command", ".claude/settings.json", true, null],
+      [4, "stop.b.ts", "stop", null, "module", "hooks", true, null],
     ],
   );
   assert.match(unloaded[0].why, /type 'agent' are not run here/);
@@ -60,8 +60,8 @@ test("hooks ls exits 1 and shows the fix if a file should be a hook and is not",
   await w.call(trust);
   const { out, code } = await w.call(hooks);
   assert.equal(code, 1);
-  assert.match(out, /^1 +stp\.sh +hooks\s+broken /m, "no event that its name does not have");
-  assert.match(out, /^2 +stop\.a\.ts +stop\s+module\s+hooks\s+broken /m);
+  assert.match(out, /^2 +stp\.sh +hooks\s+broken /m, "no event that its name does not have");
+  assert.match(out, /^1 +stop\.a\.ts +stop\s+module\s+hooks\s+broken /m);
   w.put({ "hooks/notes.txt": "", "hooks/words.json": "" });
   const beside = (await w.call(hooks)).out;
   for (const file of ["notes.txt", "words.json"]) assert.ok(beside.includes(`'${file}' as it is not a hook: `), beside);

@@ -1,14 +1,18 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Agent } from "../../agent/options.ts";
+import { askedFirst } from "../../core/dispatch.ts";
 import { narrowestName } from "../../core/names.ts";
+import { writeWhole } from "../../files/drafts.ts";
 import { notBuiltIn } from "../../hooks/known-names.ts";
 import type { FoundHooks, Listed } from "../../hooks/sources.ts";
 import { agentScripts, besideWords, hooksHere, kindWords } from "../kit/find-hooks.ts";
+import { giftOf } from "../kit/extension.ts";
 import { command, type Usage } from "../kit/flags.ts";
 import { EXIT, type Io, UsageError } from "../kit/io.ts";
 import { firesIn, sayRun } from "../kit/hook-ledger.ts";
 import { logsOf, newestFirst } from "../kit/project.ts";
+import { expectGiven } from "../kit/run-gifts.ts";
 import { loadAgent } from "../kit/script.ts";
 import { table } from "../show/text.ts";
 
@@ -20,6 +24,7 @@ const USAGE: Usage = {
   flags: [
     ["--hooks <dir>", "another folder of hooks"],
     ["--settings <file>", "another settings file"],
+    ["--out <file>", "draw them as a page: which is asked first at each event"],
     ["--json", "print JSON"],
   ],
   example: "crochet hooks",
@@ -33,9 +38,13 @@ export default command(USAGE, async ({ words, flags }, io) => {
     agent: script === undefined ? undefined : await agentOf(script, io),
   });
   const last = lastResults(cwd, io.env);
-  const hooks = found.listed.toSorted((a, b) => a.record.priority - b.record.priority).map((one, i) =>
-    row(one, i, last)
-  );
+  const listed = found.listed.toSorted((a, b) => askedFirst(a.record, b.record));
+  const hooks = listed.map((one, i) => row(one, i, last));
+  if (flags.out !== undefined) {
+    const draw = expectGiven(await giftOf("hookOrder"), "--out");
+    const records = listed.filter((one) => !isNameless(one)).map(({ record, source }) => ({ ...record, source }));
+    writeWhole(resolve(io.cwd, String(flags.out)), draw(script ?? "crochet run", records));
+  }
   const { unloaded, problems, warnings } = found;
   const scripts = script === undefined ? agentScripts(cwd) : [];
   const data = { hooks, unloaded, problems, warnings, scripts };
@@ -48,9 +57,14 @@ async function agentOf(script: string, io: Io): Promise<Agent> {
   return await loadAgent(path, io);
 }
 
-function row({ record, scope, source, path, broken = false }: Listed, i: number, last: ReadonlyMap<string, string>) {
-  // A broken file whose name has no event is listed only to report that.
-  const nameless = broken && path === undefined;
+/** A broken file whose name has no event is listed only to report that. */
+function isNameless({ broken, path }: Listed): boolean {
+  return broken === true && path === undefined;
+}
+
+function row(one: Listed, i: number, last: ReadonlyMap<string, string>) {
+  const { record, scope, source, path, broken = false } = one;
+  const nameless = isNameless(one);
   return {
     order: i + 1,
     name: record.name,

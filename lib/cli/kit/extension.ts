@@ -40,6 +40,8 @@ export interface Gifts {
   readonly programs: Programs;
   /** What a worker does that is asked for one run of an eval. */
   readonly attempt: (request: unknown, trusted: boolean, io: Io) => Promise<unknown>;
+  /** A page of hooks in the order in which each event asks them. */
+  readonly hookOrder: (whose: string, records: readonly HookRecord[]) => string;
   /** Pages of what is neither a run nor a fixture. */
   readonly pages: {
     /** The files of which the one that was written last is 'last'. */

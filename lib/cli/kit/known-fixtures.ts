@@ -285,6 +285,11 @@ export function hasCommand(fixture: Fixture): boolean {
   return commandOf(fixture).length > 0;
 }
 
+/** Whether a command of tests replays it, with all others that they record. */
+export function isOfTests(fixture: Fixture): boolean {
+  return hasCommand(fixture) && !isOfOthers(fixture);
+}
+
 /** Whether nothing is known that asks what is on its tape. */
 export function isServedOnly(fixture: Fixture): boolean {
   return quietly(() => replayedBy(fixture))?.by === "none";

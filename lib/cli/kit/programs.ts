@@ -3,6 +3,7 @@ import type { Invariant } from "../../replay/invariants.ts";
 import type { Fixture } from "../../replay/fixture.ts";
 import type { Replayable } from "../../replay/run-on-tape.ts";
 import type { Reviewable } from "../../replay/review.ts";
+import type { OnDrift } from "../../replay/tape-options.ts";
 import type { Normaliser } from "../../log/entry.ts";
 import type { Tape } from "../../log/tape.ts";
 import type { Flags } from "./flags.ts";
@@ -51,6 +52,7 @@ export interface Programs {
     fixture: Fixture,
     io: Pick<Io, "env" | "signal">,
     typed: TypedCommand,
+    onDrift?: OnDrift,
   ) => Promise<{ readonly report: DriftReport; readonly broke?: string }>;
   readonly renew: (fixture: Fixture, was: DriftReport, io: Io) => Promise<DriftReport>;
   readonly review: (fixture: Fixture, tape: Tape, io: Io) => Reviewable;

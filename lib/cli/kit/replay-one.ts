@@ -43,10 +43,12 @@ export function secondsAsked(flags: Flags["flags"]): number {
   return numberFlag(flags, "time", { least: 0.1 }) ?? SECONDS;
 }
 
+type Declared = Pick<ReplayOptions, "normalise" | "onDrift">;
+
 /** How one fixture ended: a recorded agent, the command of another program, or a finding. Undefined if interrupted. */
 export async function judgedFixture(
   fixture: Fixture,
-  declared: Pick<ReplayOptions, "normalise">,
+  declared: Declared,
   flags: Flags["flags"],
   io: Io,
   typed?: TypedCommand,
@@ -113,7 +115,7 @@ async function within<T>(
 
 async function replayedItem(
   fixture: Fixture,
-  declared: Pick<ReplayOptions, "normalise">,
+  declared: Declared,
   flags: Flags["flags"],
   io: Io,
   running: Map<string, string>,
@@ -131,7 +133,7 @@ async function replayedItem(
   if (typed && by === "agent") {
     throw new UsageError(`Cannot replay ${name} with a command as it is of an agent: crochet replay ${name}`);
   }
-  if (typed || by === "program") return await commandItem(fixture, flags, io, typed);
+  if (typed || by === "program") return await commandItem(fixture, flags, io, typed, declared.onDrift);
   if (by === "none") throw noAgent(fixture);
   if (by === "test") {
     const fix = `CROCHET_RECORD=1 ${testCommand(fixtureProject(fixture.folder))}`;
@@ -237,13 +239,14 @@ async function commandItem(
   flags: Flags["flags"],
   io: Io,
   typed: TypedCommand,
+  onDrift: Declared["onDrift"],
 ): Promise<ReplayedItem | undefined> {
   const given = ["hooks", "normalise"].find((name) => flags[name] !== undefined);
   if (given !== undefined) {
     throw new UsageError(`Cannot replay ${fixture.name} with --${given} as it is of another program: leave it out`);
   }
   const { renew, replay } = await giftFor("programs", fixture);
-  const replayed = () => replay(fixture, io, typed);
+  const replayed = () => replay(fixture, io, typed, onDrift);
   const { worksHere } = await import("../../replay/working-copy.ts");
   let { report, broke } = await (worksHere(headerOf(fixture)) ? oneByOne(replayed) : replayed());
   if (io.signal.aborted && !report.ok) return undefined;

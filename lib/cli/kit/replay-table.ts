@@ -23,12 +23,16 @@ function renewal(name: string, { hooks, wire }: Flags["flags"]): string | undefi
   return `crochet replay ${shellWord(name)}${wire ? " --wire" : ""} --hooks ${shellWord(String(hooks))} --update`;
 }
 
+/** What a drawing of a drift does not take: it would be another replay. */
+const NOT_DRAWN = ["hooks", "wire", "verify", "update", "normalise", "on"];
+
 /** A row for each fixture, those that are served only too, then what is to be said of those that did not hold, or need a note. */
 export function itemsText(
   items: readonly ReplayedItem[],
   flags: Flags["flags"],
   ink: Ink,
   served: readonly string[],
+  typed: boolean,
 ): string {
   const rows = items.map(({ name, word, data: { report } = {}, seconds = 0 }) => [
     name,
@@ -38,12 +42,15 @@ export function itemsText(
   ]);
   const others = served.map((name) => [name, "served only", "-", "-"]);
   const reports = shownOnce(items.map(({ name, data }) => ({ name, report: data?.report })));
+  const isDrawn = !typed && NOT_DRAWN.every((flag) => flags[flag] === undefined);
+  const first = reports.findIndex((one) => isDrawn && !one?.ok && one?.divergences.some(({ call }) => call));
   const said = items.map(({ name, word, why, notes = [] }, i) => {
     const report = reports[i];
     const own = report ? reportLines(report, ink, renewal(name, flags)) : why?.split("\n") ?? [];
     // What is not in its report is said by the item itself.
     const lines = report && (report.ok || word === "held") ? [...why?.split("\n") ?? [], ...own] : own;
-    const all = [...lines, ...notes.filter((note) => !lines.includes(note))];
+    const drawn = i === first ? [`to see both requests: crochet view ${shellWord(name)} --drift`] : [];
+    const all = [...lines, ...notes.filter((note) => !lines.includes(note)), ...drawn];
     const mark = word === "held" ? "" : `${ink.red("✗")} `;
     return all.length === 0 ? "" : `\n${mark}${ink.bold(name)}\n${all.map((line) => `  ${line}\n`).join("")}`;
   });

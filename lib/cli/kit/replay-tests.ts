@@ -10,7 +10,7 @@ import { howEnded, runProcess } from "../../process/process.ts";
 import { onPath } from "../../process/programs.ts";
 import { type DriftReport, renewalText } from "../../replay/drift/drift-report.ts";
 import { type Fixture, fixtureProject, FIXTURES } from "../../replay/fixture.ts";
-import { refuseInCi } from "../../replay/tape-options.ts";
+import { type OnDrift, refuseInCi } from "../../replay/tape-options.ts";
 import type { Flags } from "./flags.ts";
 import { type Io, UsageError } from "./io.ts";
 import { commandOf, expectTrusted } from "./known-fixtures.ts";
@@ -41,6 +41,7 @@ export async function replayTests(
   flags: Flags["flags"],
   io: Io,
   settled: (item: ReplayedItem) => void,
+  onDrift?: OnDrift,
 ): Promise<ReplayedItem[]> {
   const all = new Map<string, Tests>();
   for (const fixture of fixtures) {
@@ -49,12 +50,12 @@ export async function replayTests(
   }
   const items: ReplayedItem[] = [];
   // They are at home in their project: one at a time, as they would be in each other's way.
-  for (const tests of all.values()) if (!io.signal.aborted) items.push(...await judged(tests, flags, io));
+  for (const tests of all.values()) if (!io.signal.aborted) items.push(...await judged(tests, flags, io, onDrift));
   items.forEach(settled);
   return items;
 }
 
-async function judged(tests: Tests, flags: Flags["flags"], io: Io): Promise<ReplayedItem[]> {
+async function judged(tests: Tests, flags: Flags["flags"], io: Io, onDrift?: OnDrift): Promise<ReplayedItem[]> {
   const { fixtures, words } = tests;
   const began = performance.now();
   const placed = (item: ReplayedItem, fixture: Fixture): ReplayedItem => ({
@@ -67,7 +68,7 @@ async function judged(tests: Tests, flags: Flags["flags"], io: Io): Promise<Repl
     expectTrusted(fixtures, flags, io);
     // A test that replays what tests record starts itself without end.
     if (process.env.CROCHET_REPORTS) throw new UsageError(`Cannot run ${words} as a replay runs this test already`);
-    let { reports, failed } = await run(tests, flags, io, false);
+    let { reports, failed } = await run(tests, flags, io, false, onDrift);
     const drifts = fixtures.filter((one) => isDue(reports.get(realOr(one.tape))));
     if (flags.update && drifts.length > 0 && !io.signal.aborted) {
       refuseInCi("update", drifts[0]!.name, io.env);
@@ -109,6 +110,7 @@ async function run(
   flags: Flags["flags"],
   io: Io,
   records: boolean,
+  onDrift?: OnDrift,
 ): Promise<{ readonly reports: ReadonlyMap<string, DriftReport>; readonly failed: string | undefined }> {
   const folder = mkdtempSync(join(tmpdir(), "crochet-tests-"));
   const file = join(folder, "reports.jsonl");
@@ -125,7 +127,11 @@ async function run(
     const options = { command: program, args, cwd: project, env, signal: io.signal, timeout: seconds * 1000 };
     const done = await runProcess(options);
     const lines = (quietly(() => readFileSync(file, "utf8")) ?? "").split("\n").filter((line) => line !== "");
-    const all = lines.map((line) => parsed(line) as { tape: string; report: DriftReport });
+    const all = lines.map((line) =>
+      parsed(line) as { tape: string; report: DriftReport; drifts: Parameters<OnDrift>[] }
+    );
+    const named = new Set(fixtures.map(({ tape }) => realOr(tape)));
+    for (const { tape, drifts } of all) if (named.has(tape)) { for (const drift of drifts) onDrift?.(...drift); }
     const reports = new Map(all.map(({ tape, report }) => [tape, report]));
     const said = process.getBuiltinModule("node:util").stripVTControlCharacters(`${done.stdout}\n${done.stderr}`).split(
       "\n",

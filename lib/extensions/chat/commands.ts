@@ -1,3 +1,4 @@
+import { askedFirst } from "../../core/dispatch.ts";
 import { price, PRICED_MODELS } from "../../models/anthropic/prices.ts";
 import { NO_USAGE } from "../../core/messages.ts";
 import { narrowestName } from "../../core/names.ts";
@@ -80,7 +81,7 @@ function help(): string[] {
 }
 
 async function hooks(_: string, { session }: Conversation): Promise<string[]> {
-  const all = [...await session.hooks()].sort((a, b) => a.priority - b.priority);
+  const all = [...await session.hooks()].sort(askedFirst);
   if (all.length === 0) return ["No hooks are asked here: 'crochet hooks add' shows some to begin with"];
   const rows = all.map((hook) => [
     plainText(hook.name),

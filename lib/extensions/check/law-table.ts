@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { sidecarsOf } from "../../hooks/file/example-files.ts";
 import { type Colours, cut, displayWidth, openText } from "../../cli/show/text.ts";
-import { escapeHtml, LOGO, readPage, wholePage } from "../view/html.ts";
+import { escapeHtml, reportPage } from "../view/html.ts";
 import { type HookReport, type Law, LAWS } from "./check-report.ts";
 import { claudeName } from "./laws/judged.ts";
 
@@ -44,13 +44,11 @@ const STYLE =
 
 /** The table, and below it the report as text, in one file. */
 export function tablePage(hooks: readonly HookReport[], cwd: string, report: string): string {
-  const style = [...["base", "eval"].map((name) => readPage(`${name}.css`)), STYLE].join("\n");
   const cells = (hook: HookReport) =>
     Object.values(marksOf(hook, cwd)).map((mark) => `<td${mark === "✗" ? ' class="bad"' : ""}>${mark}</td>`).join("");
-  return wholePage({ title: "hooks check", style }, [
-    `<header class="top">\n${LOGO}\n<h1>hooks check</h1>\n</header>\n<main class="eval">`,
+  return reportPage("hooks check", [
     `<table>\n<tr>${["hook", ...LAWS].map((law) => `<th scope="col">${law}</th>`).join("")}</tr>`,
     ...hooks.map((hook) => `<tr><th scope="row">${escapeHtml(hook.hook)}</th>${cells(hook)}</tr>`),
-    `</table>\n<pre>${escapeHtml(report)}</pre>\n</main>`,
-  ]);
+    `</table>\n<pre>${escapeHtml(report)}</pre>`,
+  ], STYLE);
 }

@@ -2,7 +2,7 @@ import type { RunLine } from "./attempt.ts";
 import type { Cell, Row, Summary } from "./compare.ts";
 import { notesOf, percent, verdictOf } from "./conclusion.ts";
 import { costText } from "./table.ts";
-import { escapeHtml, LOGO, readPage, wholePage } from "../view/html.ts";
+import { escapeHtml, reportPage } from "../view/html.ts";
 
 /** A run that is shown by the name it has in the summary, and the address of its page, seen from the report; undefined if there is none. */
 export interface ShownRun {
@@ -20,18 +20,13 @@ export function evalPage(
   runs: readonly (readonly (readonly ShownRun[])[])[],
   atLeast?: number,
 ): string {
-  const style = ["base", "eval"].map((name) => readPage(`${name}.css`)).join("\n");
   const { id, variants, rows, conclusion: { is, badge, words } } = summary;
   const colour = { good: "good", bad: "bad", measured: "quiet", "not graded": "quiet", "not measured": "denied" }[is];
-  const title = `eval ${id}`;
-  return wholePage({ title, style }, [
-    `<header class="top">\n${LOGO}\n<h1>${escapeHtml(title)}</h1>\n</header>`,
-    `<main class="eval">`,
+  return reportPage(`eval ${id}`, [
     `<p class="conclusion"><span class="pill ${colour}">${escapeHtml(badge)}</span> ${escapeHtml(words)}</p>`,
     `<p class="soft">${escapeHtml(about(summary))}</p>`,
     ...notesOf(summary).map((note) => `<p class="note">${escapeHtml(note)}</p>`),
     ...rows.map((row, i) => caseHtml(row, variants.map((name, of) => ({ name, runs: runs[of]![i]! })), atLeast)),
-    "</main>",
   ]);
 }
 

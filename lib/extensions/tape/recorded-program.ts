@@ -4,6 +4,7 @@ import { type DriftReport, renewalText, renewed } from "../../replay/drift/drift
 import { type Fixture, fixtureProject } from "../../replay/fixture.ts";
 import { InvariantTally } from "../../replay/invariants.ts";
 import { programOf } from "../../replay/match-call.ts";
+import type { OnDrift } from "../../replay/tape-options.ts";
 import { COMMAND_INVARIANTS, commandAgent } from "./faults.ts";
 import { commandFor, recordAgain, recordedTape, replayCommand } from "./run-command.ts";
 import { inWorkspace, worksHere } from "../../replay/working-copy.ts";
@@ -52,9 +53,10 @@ async function replayRecorded(
   fixture: Fixture,
   io: Pick<Io, "env" | "signal">,
   typed: TypedCommand,
+  onDrift?: OnDrift,
 ): Promise<{ readonly report: DriftReport; readonly broke?: string }> {
   const { header } = await recordedTape(fixture);
-  const options = { ...placed(fixture, typed), env: io.env, signal: io.signal, quiet: true };
+  const options = { ...placed(fixture, typed), env: io.env, signal: io.signal, quiet: true, onDrift };
   const { command = header.command! } = options;
   const { report: { renew, ...report } } = await started(command, () => replayCommand(fixture, options));
   const broke = report.ok ? await brokenAgain(fixture, io, typed) : undefined;

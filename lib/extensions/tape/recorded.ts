@@ -6,6 +6,7 @@ import { placer, placesHere } from "../../log/redact/places.ts";
 import { Replayer } from "./answer-requests.ts";
 import { recordedTape, startRecording } from "./run-command.ts";
 import { renewed, reportLines } from "../../replay/drift/drift-report.ts";
+import type { OnDrift } from "../../replay/tape-options.ts";
 import { writeTape } from "../../replay/write-tape.ts";
 import { judging } from "../../runtime/judging.ts";
 import { isReviewed, recordsHere, reportTo, testWords } from "../../testing/recording.ts";
@@ -73,7 +74,9 @@ async function onTape<T>(desk: Desk, running: Running, fixture: Fixture, body: (
   }
   const places = placesHere(cwd);
   const tape = await recordedTape(fixture);
-  const replayer = new Replayer(tape, { name, places, elsewhere: true, env: desk.env });
+  const otherwise: Parameters<OnDrift>[] = [];
+  const onDrift: OnDrift = (...drift) => void otherwise.push(drift);
+  const replayer = new Replayer(tape, { name, places, elsewhere: true, env: desk.env, onDrift });
   running.answer = replayer.answer;
   const done = await settled(body);
   const report = await replayer.report(renew);
@@ -92,7 +95,7 @@ async function onTape<T>(desk: Desk, running: Running, fixture: Fixture, body: (
     });
     await trustTests(fixture, desk);
   }
-  reportTo(fixture.tape, report);
+  reportTo(fixture.tape, report, otherwise);
   if (drifts) {
     const words = `The run of '${name}' is not the recorded one:\n${reportLines(report).join("\n")}`;
     throw new ReplayError(words, report, recorded);

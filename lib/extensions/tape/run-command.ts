@@ -6,6 +6,7 @@ import type { DriftReport } from "../../replay/drift/drift-report.ts";
 import { type Fixture, fixtureAt, inScratch, tapeFile } from "../../replay/fixture.ts";
 import type { Header, Normaliser } from "../../log/entry.ts";
 import { readTape, TapeError } from "../../replay/read-tape.ts";
+import type { OnDrift } from "../../replay/tape-options.ts";
 import { besideTape, keepFiles, type LeftOut } from "../../replay/record/keep-files.ts";
 import { sourceOf } from "../../replay/record/seen-wire.ts";
 import { placer, placesHere } from "../../log/redact/places.ts";
@@ -224,6 +225,7 @@ export interface CommandReplayOptions extends Omit<RunOptions, "mcp"> {
   readonly command?: readonly string[];
   /** Compares what is asked alone, and leaves to the caller what the program did. @default false */
   readonly asksOnly?: boolean;
+  readonly onDrift?: OnDrift | undefined;
 }
 
 /** What came of a command on a tape. */

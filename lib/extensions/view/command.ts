@@ -22,8 +22,11 @@ const USAGE: Usage = {
   flags: [
     ["--out <file>", "where to write it"],
     ["--diff", "draw two runs side by side: crochet view --diff A B"],
+    ["--drift", "replay it, and draw the first request that is not as recorded beside the recorded one"],
+    ["--trust", "with --drift: trust it for this call, as its agent, tools and commands are run"],
     ["--json", "print JSON"],
   ],
+  excludes: [["drift", ["diff"], "one replays a run, the other compares two"]],
   example: "crochet view",
 };
 
@@ -34,7 +37,11 @@ export default command(USAGE, async ({ words, flags }, io) => {
       `Cannot view ${several(words.length, "run")} like this: crochet view A, or crochet view --diff A B`,
     );
   }
-  const { name, html, beside } = flags.diff === true ? await compared(words, cwd, io) : await drawn(words[0], cwd, io);
+  const { name, html, beside } = flags.diff === true
+    ? await compared(words, cwd, io)
+    : flags.drift === true
+    ? await (await import("./drift.ts")).driftOf(words[0] ?? "last", flags, io)
+    : await drawn(words[0], cwd, io);
   const path = write(html, name, flags.out, cwd, io);
   for (const [run, page] of await beside?.() ?? []) write(page, run, join(dirname(path), run), cwd, io);
   const bytes = Buffer.byteLength(html);

@@ -13,9 +13,15 @@ export function runPage(view: WholeView): string {
   return page({ entry: "run.js", title: view.title, frame: runFrame(view), runs: [view] });
 }
 
-export function comparePage(a: WholeView, b: WholeView, pairs: readonly Pair[]): string {
-  const title = `${a.title}: two runs`;
-  return page({ entry: "compare.js", title, frame: compareFrame(a, b), runs: [a, b], pairs });
+/** Requests are drawn as runs are, without what a run came to. */
+export function comparePage(
+  a: WholeView,
+  b: WholeView,
+  pairs: readonly Pair[],
+  are: "runs" | "requests" = "runs",
+): string {
+  const title = `${a.title}: two ${are}`;
+  return page({ entry: "compare.js", title, frame: compareFrame(a, b, are === "runs"), runs: [a, b], pairs });
 }
 
 interface Page {
@@ -46,7 +52,7 @@ function page({ entry, title, frame, runs, pairs }: Page): string {
 }
 
 /** A file whose policy allows its own style and script, and nothing else. */
-export function wholePage(
+function wholePage(
   { title, style, script }: { readonly title: string; readonly style: string; readonly script?: string },
   body: readonly string[],
 ): string {
@@ -76,6 +82,15 @@ export function wholePage(
     "</html>",
     "",
   ].join("\n");
+}
+
+/** A report without a script, in one column; `style` is added to what reports share. */
+export function reportPage(title: string, body: readonly string[], style = ""): string {
+  return wholePage({ title, style: [...["base", "eval"].map((name) => readPage(`${name}.css`)), style].join("\n") }, [
+    `<header class="top">\n${LOGO}\n<h1>${escapeHtml(title)}</h1>\n</header>\n<main class="eval">`,
+    ...body,
+    "</main>",
+  ]);
 }
 
 /** How many rows stand before the script. */
@@ -125,11 +140,11 @@ function inOrder(name: string, seen: Set<string>): string[] {
 /** The only form in which modules of the page import each other. */
 const IMPORT = /^import \{[^}]*\} from "\.\/([\w-]+\.js)";\n/gm;
 
-export function readPage(name: string): string {
+function readPage(name: string): string {
   return readFileSync(`${PAGE}/${name}`, "utf8");
 }
 
-export const LOGO =
+const LOGO =
   `<svg class="logo" width="26" height="26" viewBox="0 0 24 24" fill="none" stroke-width="2" stroke-linecap="round" aria-hidden="true"><path d="M4 17c0-7 8-7 8 0M12 17c0-7 8-7 8 0M8 9c0-6 8-6 8 0"/><path d="M2 17h20"/></svg>`;
 
 /** Up to this many calls, the chart takes half the width, so that the conversation is on the first screen. */
@@ -171,16 +186,16 @@ function filters({ agents }: View): string {
   }>`}<option value="">all agents</option>${options}</select></div>`;
 }
 
-/** The static part of the page that compares two runs. */
-function compareFrame(a: View, b: View): string {
+/** The static part of the page that compares two runs, or two requests. */
+function compareFrame(a: View, b: View, areRuns: boolean): string {
   const side = (name: string, view: View) =>
-    `<section class="side"><h2><span class="letter">${name}</span>${pill(view.stop)}</h2><p class="from">${
-      about(view)
-    }</p>${notes(view)}</section>`;
+    `<section class="side"><h2><span class="letter">${name}</span>${
+      areRuns ? pill(view.stop) : ""
+    }</h2><p class="from">${about(view)}</p>${notes(view)}</section>`;
   return `${head(a.title, "")}
 <main class="compare">
 <div class="sides">${side("A", a)}${side("B", b)}</div>
-<div class="panel"><div id="differences"></div></div>
+${areRuns ? `<div class="panel"><div id="differences"></div></div>` : ""}
 <div class="bar"><div class="tabs" id="tabs"></div><div class="filters" id="filters"></div></div>
 <div id="list"></div>
 </main>

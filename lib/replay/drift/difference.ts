@@ -23,6 +23,17 @@ export interface Difference {
 
 export type ValueDifference = Omit<Difference, "cause">;
 
+/** A request as it is compared. */
+export function asCompared(request: TapeRequest, normalise?: Normalise): TapeRequest {
+  const { model, params, system, tools } = normalisedHead(request, normalise);
+  const messages = request.messages.map((message, i) => messageRead(message, i, normalise));
+  return { model, params, system: system.map(unmarked), tools: tools.map(unmarked), messages };
+}
+
+function messageRead(message: Message, at: number, normalise: Normalise | undefined): Message {
+  return comparable(normalise ? normalised(message, `messages.${at}`, normalise) : message);
+}
+
 /** Where a request first differs from a recorded one; undefined if they are the same to a tape. */
 export function firstDifference(
   expected: TapeRequest,
@@ -61,15 +72,11 @@ function messagesDiffer(
   actual: readonly Message[],
   normalise: Normalise | undefined,
 ): Difference | undefined {
-  const read = (message: Message | undefined, path: string) => {
-    if (message === undefined) return undefined;
-    return comparable(normalise ? normalised(message, path, normalise) : message);
-  };
+  const read = (message: Message | undefined, at: number) => message && messageRead(message, at, normalise);
   for (let i = 0; i < Math.max(expected.length, actual.length); i++) {
     if (expected[i] === actual[i]) continue;
-    const path = `messages.${i}`;
-    const [was, is] = [read(expected[i], path), read(actual[i], path)];
-    const found = differs(was, is, path);
+    const [was, is] = [read(expected[i], i), read(actual[i], i)];
+    const found = differs(was, is, `messages.${i}`);
     if (found) return { cause: causeIn(was, is, found.path), ...found };
   }
   return undefined;

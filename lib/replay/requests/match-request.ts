@@ -5,12 +5,16 @@ import type { Divergence } from "../drift/drift-report.ts";
 import { mapParts } from "../../log/redact/redact.ts";
 import { type Normalise, normaliserOf } from "../normalise.ts";
 import type { Attempt, Call, Sent, Tape } from "../../log/tape.ts";
+import type { OnDrift } from "../tape-options.ts";
 import { asksModel, leavesOf, mapSent, partsOf, sentDiffers, wireDiffers } from "./api.ts";
 import { compared, type Judged } from "./compare-rules.ts";
+import { readable } from "./readable.ts";
 
 export interface MatchOptions extends Judged {
   /** Serves a request that differs only in what tools said. @default false */
   readonly loose?: boolean;
+  /** Gets the request that is explained, and the recorded one that it is compared with. */
+  readonly onDrift?: OnDrift | undefined;
 }
 
 /** A call of a tape as it is compared, and how many of its attempts were served. */
@@ -78,11 +82,12 @@ export class SentMatcher {
   explain(asked: Sent, lane: string): Divergence {
     const sent = this.#compared(asked);
     const times = this.#same(keyOf(sent), sent);
+    const nearest = times.at(-1) ?? this.#nearest(sent);
+    this.#options.onDrift?.(lane, nearest && readable(nearest.sent), readable(sent));
     if (times.length > 0) {
       const count = times.reduce((sum, { call }) => sum + call.attempts.length, 0);
       return { lane, call: times.at(-1)!.call.id, cause: "order", path: "", words: onlyRecorded(count) };
     }
-    const nearest = this.#nearest(sent);
     if (!nearest) return { lane, cause: "order", path: "", words: "all recorded calls were already served" };
     const found = sentDiffers(nearest.sent, sent)!;
     return { lane, call: nearest.call.id, words: `${found.path} ${howDiffers(found)}`, ...found };

@@ -1,15 +1,25 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import type { Page } from "playwright-core";
+import { hookOn } from "../../../lib/core/hook.ts";
 import { alignRuns } from "../../../lib/extensions/view/align.ts";
+import { requestView } from "../../../lib/extensions/view/drift.ts";
+import hookOrder from "../../../lib/extensions/view/hook-order.ts";
 import { comparePage, runPage } from "../../../lib/extensions/view/html.ts";
 import { viewOf } from "../../../lib/extensions/view/view-of-run.ts";
 import { noBrowser } from "../../_needs.ts";
-import { closeBrowser, open } from "./_browser.ts";
+import { scratch } from "../../_scratch.ts";
+import { closeBrowser, open, openFile } from "./_browser.ts";
 import { longRun } from "./_long-run.ts";
 import { logOf, replayed } from "./_runs.ts";
 
-after(closeBrowser);
+const folder = scratch();
+after(async () => {
+  await closeBrowser();
+  folder[Symbol.dispose]();
+});
 
 const options = { skip: noBrowser };
 const LONG = longRun(2000, 3_000_000);
@@ -163,6 +173,39 @@ test("a page never scrolls sideways, however narrow the window", options, async 
     assert.ok(over <= 0, `${over} pixels too wide at ${width}`);
   }
 });
+
+test(
+  "a drift and an order of hooks are read on a phone: nothing is wider, and what differs is marked",
+  options,
+  async () => {
+    const request = { model: "m", params: {}, tools: [{ name: "Read", about: "word ".repeat(80) }] };
+    const messages = [{ role: "user", content: [{ type: "text", text: "hi" }] }] as const;
+    const system = (tone: string) => [{ type: "text" as const, text: `You ${"long".repeat(60)}.\n${tone}` }];
+    const a = requestView({ ...request, messages, system: system("Be strict.") }, "x", "recorded");
+    const b = requestView({ ...request, messages, system: system("Be kind.") }, "x", "now", ["prompt: system differs"]);
+    const size = { viewport: { width: 400, height: 800 } };
+    const { page, trouble } = await open(comparePage(a, b, await alignRuns(a, b), "requests"), "", size);
+    assert.equal(await page.textContent(".verdict"), "1 difference");
+    const marked = "[...CSS.highlights.get('differs')].map(String)";
+    assert.deepEqual(await page.evaluate<string[]>(marked), ["Be strict.", "Be kind."]);
+    const [first, second] = await Promise.all(
+      [0, 1].map((i) => page.locator(".pair.differs > *").nth(i).boundingBox()),
+    );
+    assert.ok(first!.width > 350 && second!.y >= first!.y + first!.height);
+    const isWider = "document.documentElement.scrollWidth > innerWidth";
+    assert.equal(await page.evaluate(isWider), false);
+    const names = ["a".repeat(90), "stop.b.ts", "stop.c.ts"];
+    const order = hookOrder("agent.ts", names.map((name) => hookOn("stop", () => undefined, { name })));
+    const path = join(folder.path, "order.html");
+    writeFileSync(path, order);
+    const other = await openFile(path, "", size);
+    assert.equal(await other.page.evaluate(isWider), false);
+    const tops = "[...document.querySelectorAll('.order li')].map((box) => box.getBoundingClientRect().top)";
+    const down = await other.page.evaluate<number[]>(tops);
+    assert.ok(down[0]! < down[1]! && down[1]! < down[2]!, "one below the other");
+    assert.deepEqual([...trouble, ...other.trouble], []);
+  },
+);
 
 test("two runs are drawn beside each other, and a key leads from difference to difference", options, async () => {
   const text = longRun(300, 400_000);

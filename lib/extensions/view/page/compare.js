@@ -1,5 +1,5 @@
 import { RunData, whenWhole } from "./data.js";
-import { byId, dollars, duration, el, short } from "./dom.js";
+import { dollars, duration, el, short } from "./dom.js";
 import { startKeys } from "./keys.js";
 import { Pairs } from "./pairs.js";
 
@@ -26,7 +26,8 @@ const MEASURES = [
   ["cost", ({ spent }) => spent.cost, dollars],
 ];
 
-byId("differences").replaceChildren(drawMeasures());
+// Two requests have none.
+document.getElementById("differences")?.replaceChildren(drawMeasures());
 
 function drawMeasures() {
   const [a, b] = runs.map(({ view }) => view);

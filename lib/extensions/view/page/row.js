@@ -27,7 +27,11 @@ export function drawRow(data, index, { open, anchor } = {}) {
       class: `row ${row.kind === "note" ? "remark" : row.kind} ${row.tone}`,
       id: anchor === undefined ? row.key : undefined,
     },
-    el("a", { class: "at", href: `#${anchor ?? row.key}`, title: "Link to this row" }, clock(row.at)),
+    el(
+      "a",
+      { class: "at", href: `#${anchor ?? row.key}`, title: "Link to this row" },
+      data.view.ms > 0 ? clock(row.at) : "#",
+    ),
     el("div", { class: "what" }, el("details", { class: "row-body", open: open ?? row.open }, line, body)),
   );
   if (row.agent > 0) {
