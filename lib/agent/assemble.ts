@@ -371,7 +371,7 @@ async function gateOf({ permissions, permissionAsker }: Decided, cwd: string): P
   const { checkPermissions, gateBy, hasRules } = gates ??= await import("../permissions/gate.ts");
   const given: Permissions = { roots: [cwd], mode: "bypassPermissions", ...permissions };
   checkPermissions(given);
-  const load = () => ruling ?? import("../permissions/ruling.ts").then((loaded) => ruling = loaded);
+  const load = () => ruling ?? import("../permissions/ruling.ts").then((loaded) => ruling = loaded.ruling);
   if (hasRules(given)) (await load()).checkRules([...given.allow ?? [], ...given.ask ?? [], ...given.deny ?? []]);
   return gateBy(load, given, permissionAsker);
 }

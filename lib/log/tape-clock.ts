@@ -29,7 +29,7 @@ interface LaneClockOptions {
 export class LaneClock implements Clock {
   readonly #options: LaneClockOptions;
   readonly #recorded: ReadonlyMap<number, ClockFact>;
-  readonly #times: Map<number, number>;
+  #times: Map<number, number>;
   /** What was spent when its agent looked, by step. */
   readonly #spent: Map<number, Pick<Spent, "tokens" | "dollars">>;
   readonly #sleepers = new Set<{ readonly until: number; readonly wake: () => void }>();
@@ -180,6 +180,19 @@ export class LaneClock implements Clock {
     this.#spent.set(this.#step, spent);
     noted?.({ clock, step: this.#step, now: this.now() - epoch, spent: present(spent) });
     return spent;
+  }
+
+  /** A clock that stays in this step. Its time does not move the lane's. */
+  apart(): LaneClock {
+    const { lane, epoch, seed } = this.#options;
+    const clock = new LaneClock({ lane, epoch, seed, live: false });
+    clock.#times = new Map([[this.#step, this.now() - epoch]]);
+    clock.#step = this.#step;
+    clock.#drawn = this.#drawn;
+    clock.#time = this.#time;
+    clock.#since = this.#since;
+    clock.#live = this.#live;
+    return clock;
   }
 
   /** A wait in which nothing happens: on replay it is over at once. */

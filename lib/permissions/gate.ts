@@ -80,7 +80,7 @@ export function checkedMode(mode: PermissionMode = "default"): PermissionMode {
 }
 
 /** What decides by the rules of an agent: it is loaded once there is one, or a call. */
-export type Ruling = Pick<typeof import("./ruling.ts"), "checkRules" | "hiddenFrom" | "rulesThatAllow" | "ruled">;
+export type Ruling = typeof import("./ruling.ts").ruling;
 
 /** @throws {TypeError} if a key or the mode is wrong: its rules are for `checkRules` */
 export function checkPermissions(given: Permissions): void {

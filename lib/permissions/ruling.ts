@@ -9,13 +9,13 @@ import {
   type Permission,
   type PermissionCall,
   type PermissionGate,
-  type Ruling,
 } from "./gate.ts";
 import { isRule, parseRule } from "./parse-rule.ts";
 import { type BashCommand, readBash } from "./read-only.ts";
 import { decide, hiddenFrom, type Permissions, type RuledCall } from "./rules.ts";
 
-export { hiddenFrom };
+/** What decides by rules, as the gate of an agent loads it. */
+export const ruling = { checkRules, hiddenFrom, rulesThatAllow, ruled };
 
 /**
  * Makes the gate of an agent. Rules are read here, so that a malformed one is found before the first call.
@@ -33,17 +33,16 @@ export function permissionGate(given: Permissions, options: GateOptions = {}): P
   checkPermissions(given);
   checkOptions(options, { permissionAsker: "a function" }, "take permissions");
   checkRules([...given.allow ?? [], ...given.ask ?? [], ...given.deny ?? []]);
-  const ruling: Ruling = { checkRules, hiddenFrom, rulesThatAllow, ruled };
   return gateBy(() => ruling, given, options.permissionAsker);
 }
 
 /** @throws {TypeError} if one is malformed */
-export function checkRules(rules: readonly string[]): void {
+function checkRules(rules: readonly string[]): void {
   rules.forEach((rule) => parseRule(rule));
 }
 
 /** What rules, mode and the verdict of the hooks say of a call; an ask is worded as a refusal if no person can be asked. */
-export function ruled(
+function ruled(
   permissions: Permissions,
   call: PermissionCall,
   verdict: "continue" | "allow" | "ask",

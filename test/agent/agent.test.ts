@@ -74,7 +74,7 @@ test("a wrong option throws where the agent is made, and names the option and th
     [{ hook: [] }, /^Cannot make an agent as option 'hook' is unknown: did you mean 'hooks'\?$/],
     [{ sytem: "x" }, /did you mean 'system'\?/],
     [{ toString: 1 }, /option 'toString' is unknown/],
-    [{ system: 5 }, /^Cannot make an agent as 'system' must be a text: current value is 5$/],
+    [{ system: 5 }, /^Cannot make an agent as 'system' must be a text or a list: current value is 5$/],
     [{ tools: {} }, /^Cannot make an agent as 'tools' must be a list: current value is \{\}$/],
     [{ tools: around }, /^Cannot make an agent as 'tools' must be a list: current value is \[object Object\]$/],
     [{ name: ["x".repeat(999)] }, /^Cannot make an agent as 'name' must be a text: current value is \["x{77}…$/],

@@ -1,5 +1,5 @@
-import { join } from "node:path";
 import { BUILT_IN } from "../../runtime/importing.ts";
+import { statePath } from "../../files/state.ts";
 import { readOwn } from "../../log/own.ts";
 import { Log } from "../../log/read-log.ts";
 import { promoted } from "../../replay/record/promote.ts";
@@ -42,7 +42,7 @@ export function asFixture(path: string, flags: Flags["flags"], verb: string): Lo
   const log = ownLog(path, verb, flags);
   expectEnded(log, verb);
   const { id, cwd } = log.header;
-  const fixture = fixtureAt(join(cwd, ".crochet", id));
+  const fixture = fixtureAt(statePath(cwd, {}, id));
   const { tape: taped } = promoted(log, { header: { agent: agentOnTape(log, fixture.folder) }, redact: false });
   return { ...fixture, tape: path, taped, name: id, cwd };
 }

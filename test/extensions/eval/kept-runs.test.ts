@@ -109,7 +109,7 @@ export default agent({ from: import.meta.url, tools: [Write], model: scripted([]
   assert.equal(replayed.code, 0, replayed.out);
   assert.match(
     (await w.call(fixtures, "import", run)).out,
-    /fixtures\/toss-now-2\/tape\.jsonl exists: overwrite it with --rep/,
+    /fixtures\/toss-now-2\/tape\.jsonl exists: remove it first/,
   );
 });
 
