@@ -25,7 +25,7 @@ const USAGE: Usage = {
 export default command(USAGE, async ({ words }, io) => {
   const [action = "ls", given] = words;
   const { cwd } = io;
-  const store = projectStore(cwd, io.env, { onSecret: io.learn });
+  const store = projectStore(cwd, io.env, (warning) => io.err(`crochet: ${warning}\n`), { onSecret: io.learn });
   if (!ACTIONS.includes(action)) throw unknownCommand("runs", action, ACTIONS);
   if (action === "ls") return await list(store, io);
   if (given === undefined) {

@@ -57,7 +57,7 @@ export async function runOptions(
   const cwd = projectOf(flags, io);
   const { config, session } = await rulesHere({ flags, io, script }, agent);
   const runs = logsDir(cwd, io.env, true);
-  const store = projectStore(cwd, io.env);
+  const store = projectStore(cwd, io.env, (warning) => io.err(`crochet: ${warning}\n`));
   const options: RunOptions = {
     signal: io.signal,
     cwd,

@@ -5,8 +5,16 @@ import { jsonlStore, type JsonlStoreOptions } from "../../log/stores/jsonl.ts";
 import type { Listed, TranscriptStore } from "../../log/stores/store.ts";
 
 /** The transcripts of a project, as `crochet run` keeps them. */
-export function projectStore(cwd: string, env: Environment, options?: JsonlStoreOptions): TranscriptStore {
-  return jsonlStore(logsDir(cwd, env), options);
+export function projectStore(
+  cwd: string,
+  env: Environment,
+  warn: (message: string) => void,
+  options: JsonlStoreOptions = {},
+): TranscriptStore {
+  return jsonlStore(logsDir(cwd, env), {
+    ...options,
+    onTorn: (id, bytes) => warn(`The last line of run ${id} was torn by a crash: ${bytes} bytes are left out`),
+  });
 }
 
 /** What is stored, the newest session first. */

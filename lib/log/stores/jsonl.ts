@@ -17,6 +17,8 @@ import {
 const ENDING = ".jsonl";
 
 export interface JsonlStoreOptions {
+  /** Called if the last line of a transcript is incomplete after a crash and was left out. */
+  onTorn?: (id: string, bytes: number) => void;
   /** Called with each value that a log names as one that must not be shown. */
   onSecret?: (kind: SecretKind, name: string, value: string) => void;
 }
@@ -31,6 +33,7 @@ export function jsonlStore(dir: string, options: JsonlStoreOptions = {}): Transc
   const read = async (id: string): Promise<Transcript | undefined> => {
     const lines = readLineLog<Entry | LogEntry>(fileOf(id));
     if (!lines) return undefined;
+    if (lines.torn > 0) options.onTorn?.(id, lines.torn);
     if (!isLog(lines.values)) return transcriptOf(lines.values as Entry[], fileOf(id));
     const log = new (await import("../read-log.ts")).Log(lines.values as LogEntry[], fileOf(id));
     for (const { secret, name, value } of log.secrets) options.onSecret?.(secret, name, value);
