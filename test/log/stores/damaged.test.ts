@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { agent, jsonlStore, tool } from "crochet";
@@ -52,4 +52,16 @@ test("U15: of 500 transcripts with one flipped bit each goes on soundly or is re
     }
   }
   assert.ok(count.sound > 100 && count.refused > 100, JSON.stringify(count));
+});
+
+test("U15: a store says of a log whose last line a crash tore how many bytes are left out, and gives the rest", async () => {
+  using folder = scratch();
+  const torn: [id: string, bytes: number][] = [];
+  const store = jsonlStore(folder.path, { onTorn: (id, bytes) => torn.push([id, bytes]) });
+  const session = await agent({ model: scripted([{ text: "ok" }]), store }).open({ id: "a" });
+  await session.prompt("one");
+  await session.close();
+  appendFileSync(join(folder.path, "a.jsonl"), '{"torn');
+  assert.deepEqual((await store.load("a"))?.messages.map(({ role }) => role), ["user", "assistant"]);
+  assert.deepEqual(torn, [["a", 6]]);
 });
