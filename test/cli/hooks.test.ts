@@ -31,7 +31,8 @@ test("hooks ls shows order, event, matcher, kind, source, switch and last result
   using w = place({
     "hooks/10-pre-tool-use@Bash.a.rules": `args.command contains "rm" -> deny("no")\n`,
     "hooks/stop.b.ts": `export const config = { mode: "observe" };\n${DENY}`,
-    "hooks/post-tool-use-failure.c.ts": DENY,
+    "hooks/post-tool-use-failure@Edit.c.ts":
+      `export const config = { also: ["post-tool-use-failure@Write"] };\n${DENY}`,
     ".claude/settings.json":
       `{ "hooks": { "Stop": [{ "hooks": [{ "type": "command", "command": "true" }, { "type": "agent", "prompt": "x" }] }] } }`,
   });
@@ -46,7 +47,7 @@ test("hooks ls shows order, event, matcher, kind, source, switch and last result
     ) => [r.order, r.name, String(r.events), r.matcher, r.kind, r.source, r.enabled, r.last]),
     [
       [1, "10-pre-tool-use@Bash.a.rules", "pre-tool-use", "Bash", "rules", "hooks", true, "deny: no rm"],
-      [2, "post-tool-use-failure.c.ts", "post-tool-use-failure", null, "module", "hooks", true, null],
+      [2, "post-tool-use-failure@Edit.c.ts", "post-tool-use-failure", "Edit", "module", "hooks", true, null],
       [3, ".claude/settings.json#0", "stop", null, "command", ".claude/settings.json", true, null],
       [4, "stop.b.ts", "stop", null, "module", "hooks", true, null],
     ],

@@ -68,7 +68,7 @@ function row(one: Listed, i: number, last: ReadonlyMap<string, string>) {
   return {
     order: i + 1,
     name: record.name,
-    events: nameless ? [] : record.on.map(narrowestName),
+    events: nameless ? [] : [...new Set(record.on.map(narrowestName))],
     matcher: record.matcher ?? null,
     kind: nameless ? null : record.kind,
     scope,
