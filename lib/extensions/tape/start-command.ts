@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { spawn } from "node:child_process";
 import { fstatSync, futimesSync } from "node:fs";
+import { hashOf } from "../../runtime/sha256.ts";
 
 export interface ProgramOptions {
   readonly cwd: string;
@@ -96,11 +97,17 @@ export function runCommand([program = "", ...args]: readonly string[], options: 
       if (!isShared) send("SIGKILL"); // what it left
       watched?.();
     }).once("close", (code, killed) => {
-      const [stdout, stderr] = [printed.stdout, printed.stderr].map((chunks) => Buffer.concat(chunks).toString());
+      const [stdout, stderr] = [printed.stdout, printed.stderr].map((chunks) => textOf(Buffer.concat(chunks)));
       const end = why ?? killed ?? `exit ${code}`;
       resolve({ end, stdout: stdout!, stderr: stderr!, wasShown: !child.stdout, wasTold: wasTold() });
     });
   });
+}
+
+/** What it printed; of bytes that are no text, a hash tells those that look alike apart. */
+function textOf(bytes: Buffer): string {
+  const text = bytes.toString();
+  return bytes.equals(Buffer.from(text)) ? text : `${text}\n(not UTF-8: ${hashOf(bytes, 16)})`;
 }
 
 /** Has a process, or a group as a negative number, ended should we be killed; until the returned function is called. */

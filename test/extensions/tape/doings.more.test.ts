@@ -127,6 +127,17 @@ appendFileSync(".env", "B=2\\n");`,
   assert.deepEqual([changed.code, /fixtures\/other\/a\.bin is changed/.test(changed.out)], [1, true], changed.out);
 });
 
+test("RECORD 2: bytes on stdout that are no text are compared too", async () => {
+  const prints = (byte: number) => `await ask("hi"); process.stdout.write(Buffer.from([255, ${byte}]));`;
+  using here = place();
+  const { code, err } = await recorded(here, prints(254));
+  assert.equal(code, 0, err);
+  assert.equal((await here.main(["replay"])).code, 0);
+  put(here.cwd, { "agent.mjs": head + prints(253) });
+  const { code: changed, out } = await here.main(["replay"]);
+  assert.deepEqual([changed, /stdout is not what was recorded/.test(out)], [1, true], out);
+});
+
 test("RECORD 2: a secret on stdout is not kept without --redact, which writes a placeholder that replays", async () => {
   const says = `await ask("hi"); console.log("token", process.env.SHOP_TOKEN);`;
   using here = place();
