@@ -302,7 +302,8 @@ async function sessionLog({ files, known, past, seal, options, own, cwd, ...open
         const about = { ...(opens && { opens }), model: now.model, ...(modelParams && { modelParams }) };
         log.line({ prompt: prompt as string, ...(this.switched !== undefined && { model: this.switched }) });
         this.switched = undefined;
-        log.line({ begin: now.runs, trigger, ...about, at: log.now() }, "written");
+        log.line({ begin: now.runs, trigger, ...about, at: log.now() });
+        log.flush();
       }
       // After the run has begun: its first step is its own.
       if (!isFirst) lane.clock.nextStep();

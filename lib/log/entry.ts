@@ -373,18 +373,13 @@ export type EntryOf<Kind extends keyof Table> =
   & { readonly [K in keyof Table[Kind] as K extends `${infer N}?` ? N : never]?: TypeOf<Table[Kind][K]> };
 
 export type Header = EntryOf<"tape">;
-export type PromptFact = EntryOf<"prompt">;
 export type SpecFact = EntryOf<"spec">;
 export type HeadFact = EntryOf<"head">;
 export type CallFact = EntryOf<"call">;
 export type EventsFact = EntryOf<"events">;
-export type ErrorFact = EntryOf<"error">;
 export type ToolFact = EntryOf<"tool">;
 export type ClockFact = EntryOf<"clock">;
-export type InboxFact = EntryOf<"inbox">;
-export type RefusalFact = EntryOf<"refused">;
 export type AnswerFact = EntryOf<"asked">;
-export type MemoryFact = EntryOf<"memory">;
 export type SaidFact = EntryOf<"said">;
 export type McpFact = EntryOf<"mcp">;
 export type EndFact = EntryOf<"end">;
@@ -400,7 +395,7 @@ export type LogEntry = Fact | { [Kind in LogKind]: EntryOf<Kind> }[LogKind];
 export type AttemptFields = Omit<EventsFact, "events" | "attempt" | "ms" | "pad" | "list">;
 
 /** What a call threw at the agent in the end. */
-export type CallError = Omit<ErrorFact, "error">;
+export type CallError = Omit<EntryOf<"error">, "error">;
 
 /** The version of the lines; a reader refuses any other. */
 export const TAPE_VERSION = 1;

@@ -7,12 +7,12 @@ import type { HookText } from "../core/verdict.ts";
 import type { LaneClock } from "./tape-clock.ts";
 import { hookLane, laneBelow, lateInbox } from "./tape.ts";
 import { Inbox, type Postman } from "../tools/inbox.ts";
-import type { InboxFact, LogEntry } from "./entry.ts";
+import type { EntryOf, LogEntry } from "./entry.ts";
 import { steppedTool, type ToolSteps } from "./step.ts";
 
 /** Whose reports were taken at each look, as lines say it. */
 export function takesOf(
-  facts: readonly InboxFact[] = [],
+  facts: readonly EntryOf<"inbox">[] = [],
 ): (inbox: string, look: number) => readonly string[] | undefined {
   const known = new Map(facts.map(({ inbox, take, from }) => [`${inbox} ${take}`, from]));
   return (inbox, look) => known.get(`${inbox} ${look}`);

@@ -10,6 +10,7 @@ import { askedHooks, hookStep, marked, output, recalledHooks, type ToolSteps, wi
 import { Lane } from "./lane.ts";
 import type { RunLog } from "./run-log.ts";
 import { KeptStream } from "./stream.ts";
+import { answerOf, SeamAnswer } from "./tape-answer.ts";
 
 export interface LoggedSession {
   readonly log: RunLog;
@@ -76,11 +77,6 @@ export class LogLane extends Lane {
     };
   }
 
-  /** From here on nothing is served: what the run does now was never logged. */
-  #leave(): void {
-    this.clock.goLive();
-  }
-
   protected toolSteps(): ToolSteps {
     const { log, again } = this.#session;
     const lane = this.name;
@@ -99,9 +95,12 @@ export class LogLane extends Lane {
       },
       begins: ({ effect }, _input, { toolUseId: id }) => {
         const isKnown = known.delete(id);
-        const wasCut = effect === "write" && !isKnown && log.past?.hasBegun(lane, id);
-        if (!isKnown) this.#leave();
-        if (effect === "write") log.line({ begun: id, lane }, "written");
+        const wasCut = effect === "write" && !isKnown && log.past?.begun.has(`${lane} ${id}`);
+        if (!isKnown) this.clock.goLive();
+        if (effect === "write") {
+          log.line({ begun: id, lane });
+          log.flush();
+        }
         return { note: (fact) => log.tool(fact), ...(wasCut && { made: again ? marked : cutOff }) };
       },
       ended: () => this.clock.nextStep(),
@@ -118,7 +117,7 @@ export class LogLane extends Lane {
       log.line(line);
       return { ...NOTHING, ...known.folded };
     }
-    this.#leave();
+    this.clock.goLive();
     const { folded, left } = await askedHooks(run, next);
     const { hook, ...about } = step;
     log.hooks(run.agent_id, { hook, lane: this.name, ...about, folded: withoutEmpty(folded), left });
@@ -128,7 +127,7 @@ export class LogLane extends Lane {
   async #step<T>(run: Run, kind: string, name: string, next: () => Promise<T>): Promise<T> {
     const { log } = this.#session;
     const did = run.nameOf(kind, name).replace(`:${run.agent_id}:`, `:${this.name}:`);
-    const known = log.past?.did(did);
+    const known = log.past?.did.get(did);
     if (known) {
       log.line(known);
       return known.value as T;
@@ -141,7 +140,7 @@ export class LogLane extends Lane {
   protected reply(real: Model, request: ModelRequest, signal: AbortSignal): ReturnType<Model> {
     const { log } = this.#session;
     const id = log.nextCall(this.name);
-    const known = log.past?.call(id);
+    const known = log.past?.calls.get(id);
     return known ? this.#served(known, request, signal) : this.#ask(id, real, request, signal);
   }
 
@@ -150,12 +149,13 @@ export class LogLane extends Lane {
     const { id, lane, attempts, error, at } = call;
     // As it is asked now: the replay of a fork asks so from its beginning.
     if (log.past!.isCopied) log.called({ id, lane, request, attempt: attempts.at(-1)!, ...(error && { error }), at });
-    return log.past!.answer(call, signal, this.clock);
+    this.clock.advance(at);
+    return new SeamAnswer(answerOf(call), { signal, clock: this.clock, isWatched: true });
   }
 
   #ask(id: string, real: Model, request: ModelRequest, signal: AbortSignal): ReturnType<Model> {
     const { log } = this.#session;
-    this.#leave();
+    this.clock.goLive();
     log.flush();
     const at = this.clock.elapsed();
     return new KeptStream(real(request, signal), signal, ({ attempt, error }) => {

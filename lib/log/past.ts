@@ -1,6 +1,4 @@
 import type { Message } from "../core/messages.ts";
-import type { LaneClock } from "./tape-clock.ts";
-import { answerOf, SeamAnswer } from "./tape-answer.ts";
 import { countUp, getOrMake } from "../core/maps.ts";
 import type { Call } from "./tape.ts";
 import { type Entry as Said, resumable, transcriptOf } from "./stores/store.ts";
@@ -22,12 +20,13 @@ export class Past {
   readonly runs: number;
   /** What a person answered in the run that goes on; of another run only about tools that have results. */
   readonly answers: readonly AnswerFact[];
-  readonly #calls = new Map<string, Call>();
+  readonly calls = new Map<string, Call>();
+  readonly did = new Map<string, EntryOf<"did">>();
+  /** Calls that change something and had begun, by lane and id. */
+  readonly begun = new Set<string>();
   readonly #hooks = new Map<string, EntryOf<"hook">>();
-  readonly #did = new Map<string, EntryOf<"did">>();
   readonly #tools = new Map<string, ToolFact[]>();
   readonly #known = new Map<string, number>();
-  readonly #begun = new Set<string>();
   readonly #before: Log;
   /** Which reports were taken at a look, counted in the run that goes on. */
   readonly takes: ReturnType<typeof takesOf>;
@@ -74,7 +73,7 @@ export class Past {
   #serve(entries: readonly LogEntry[]): void {
     for (const call of this.log.calls.slice(this.#before.calls.length)) {
       // How a call ended that was cut off with its run is not known.
-      if (isWhole(call) && call.attempts.at(-1)!.ended !== "aborted") this.#calls.set(call.id, call);
+      if (isWhole(call) && call.attempts.at(-1)!.ended !== "aborted") this.calls.set(call.id, call);
     }
     const last = entries.findLastIndex((entry) => "call" in entry || "tool" in entry);
     for (const [i, entry] of entries.entries()) {
@@ -82,8 +81,8 @@ export class Past {
       if (!this.isCopied) countUp(this.#known, key);
       // What hooks said of no call counts if it led to something.
       if ("hook" in entry && (this.#isSameRun || i < last)) this.#hooks.set(hookKey(entry.lane, entry), entry);
-      else if ("did" in entry) this.#did.set(entry.did, entry);
-      else if ("begun" in entry) this.#begun.add(`${entry.lane} ${entry.begun}`);
+      else if ("did" in entry) this.did.set(entry.did, entry);
+      else if ("begun" in entry) this.begun.add(`${entry.lane} ${entry.begun}`);
     }
     for (const fact of this.log.parts.tool.slice(this.#before.parts.tool.length)) {
       if (!fact.aborted) getOrMake(this.#tools, `${fact.lane} ${fact.tool}`, () => []).push(fact);
@@ -108,15 +107,6 @@ export class Past {
     return count > 0;
   }
 
-  call(id: string): Call | undefined {
-    return this.#calls.get(id);
-  }
-
-  answer(call: Call, signal: AbortSignal, clock: LaneClock): SeamAnswer {
-    clock.advance(call.at);
-    return new SeamAnswer(answerOf(call), { signal, clock, isWatched: true });
-  }
-
   hook(lane: string, step: HookStep): EntryOf<"hook"> | undefined {
     return step.about === undefined || this.counts(lane, step.about) ? this.#hooks.get(hookKey(lane, step)) : undefined;
   }
@@ -128,10 +118,6 @@ export class Past {
     return this.#isSameRun || (next !== undefined && !next.spawned) || this.#served.has(name);
   }
 
-  did(name: string): EntryOf<"did"> | undefined {
-    return this.#did.get(name);
-  }
-
   /** What came of the next call of an id in a lane. */
   tool(lane: string, id: string): ToolFact | undefined {
     const name = `${lane} ${id}`;
@@ -139,11 +125,6 @@ export class Past {
     if (fact && !fact.spawned) this.#served.add(name);
     else this.#served.delete(name);
     return fact;
-  }
-
-  /** Whether a call that changes something had begun. */
-  hasBegun(lane: string, id: string): boolean {
-    return this.#begun.has(`${lane} ${id}`);
   }
 
   /** What the clock of a lane said: of a lane that goes on after runs that have ended, from there. */

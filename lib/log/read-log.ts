@@ -13,16 +13,7 @@ import type { Entry as Said } from "./stores/store.ts";
 import { hookEvents, hooksSaid } from "./step.ts";
 import { Conversation, later } from "./lazily.ts";
 import { AS_IT_BEGAN } from "./log-lines.ts";
-import {
-  type CallFact,
-  type ENTRIES,
-  type EntryOf,
-  kindOf,
-  type LogEntry,
-  type SpecFact,
-  type ToolFact,
-  unknownFact,
-} from "./entry.ts";
+import { type ENTRIES, type EntryOf, kindOf, type LogEntry, unknownFact } from "./entry.ts";
 import type { TimedEvent } from "./logged-run.ts";
 
 export const LOG_VERSION = 2;
@@ -54,11 +45,11 @@ export class Log {
   readonly #also: EntryOf<"also">["also"] = {};
   readonly #lanes = new Map<string, Speaker>();
   readonly #speakers = new Map<string, Speaker>();
-  readonly #specs = new Map<string, SpecFact["tool"]>();
+  readonly #specs = new Map<string, EntryOf<"spec">["tool"]>();
   readonly #heads = new Map<number, Omit<TapeRequest, "messages">>();
   /** What makes the message of a call's last attempt. */
   readonly #replies = new Map<string, () => Message>();
-  readonly #results = new Map<string, ToolFact["result"]>();
+  readonly #results = new Map<string, EntryOf<"tool">["result"]>();
   readonly #began = new Map<string, () => { readonly input?: unknown }>();
   /** What answered last in each lane. */
   readonly #answered = new Map<string, { readonly reply: () => Reply; readonly model: string }>();
@@ -161,7 +152,7 @@ export class Log {
     return this.#lanes.get(lane)!;
   }
 
-  #call({ call: id, head, add, at }: CallFact, index: number): void {
+  #call({ call: id, head, add, at }: EntryOf<"call">, index: number): void {
     const lane = id.slice(0, id.lastIndexOf("#"));
     const asked = this.#heads.get(head);
     if (!asked) throw this.#damaged(index + 1, `names head ${head}, which is not described before it`);

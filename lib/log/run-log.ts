@@ -11,9 +11,6 @@ import { hookEvents } from "./step.ts";
 import { type EndedCall, isNoted, LogLines } from "./log-lines.ts";
 import type { Past } from "./past.ts";
 
-/** When a line is to be safe: soon, or before what follows it. */
-export type Until = "tick" | "written";
-
 /** Lines that say of no step that it began or ended: they go to the disk with the next that does. */
 const BESIDE: ReadonlySet<string> = new Set(["note", "clock", "spec", "head", "call", "agent", "also"]);
 
@@ -78,12 +75,11 @@ export class RunLog {
   }
 
   /** Writes a line, unless a run that goes on has written it before. */
-  line(entry: LogEntry, until: Until = "tick"): void {
+  line(entry: LogEntry): void {
     if (!this.past?.has(entry)) this.#waiting.push(entry);
     // A session in which nothing was asked leaves no log.
     this.#isWanted ||= "begin" in entry;
     if (this.#durable && !BESIDE.has(Object.keys(entry)[0]!)) this.flush(true);
-    else if (until === "written") this.flush();
     else this.#timer ??= setImmediate(() => quietly(() => this.flush())); // an error is said by the next message, which waits for the disk
   }
 

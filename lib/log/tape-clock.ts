@@ -117,15 +117,12 @@ export class LaneClock implements Clock {
   }
 
   now(): number {
-    return this.#options.epoch + (this.#times.get(this.#step) ?? this.#lastKnown());
-  }
-
-  #lastKnown(): number {
+    const { epoch } = this.#options;
     for (let step = this.#step; step >= 0; step--) {
       const known = this.#times.get(step);
-      if (known !== undefined) return Math.max(known, this.#time);
+      if (known !== undefined) return epoch + (step === this.#step ? known : Math.max(known, this.#time));
     }
-    return this.#time;
+    return epoch + this.#time;
   }
 
   tick(): number {

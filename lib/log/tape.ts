@@ -1,24 +1,7 @@
 import { type JsonObject, present } from "../core/json.ts";
 import type { Block, Message } from "../core/messages.ts";
 import type { ModelEvent, ModelRequest } from "../core/model.ts";
-import type {
-  AnswerFact,
-  Api,
-  AttemptFields,
-  CallError,
-  ClockFact,
-  EndFact,
-  EntryOf,
-  Header,
-  InboxFact,
-  McpFact,
-  MemoryFact,
-  RefusalFact,
-  Resumed,
-  SaidFact,
-  TapeKind,
-  ToolFact,
-} from "./entry.ts";
+import type { Api, AttemptFields, CallError, EntryOf, Header, Resumed, TapeKind } from "./entry.ts";
 import { shown } from "../core/shown.ts";
 
 /** A recording in memory, with every request whole. Texts are as on the tape: places and secrets are placeholders. */
@@ -31,22 +14,22 @@ export interface Tape {
   readonly resumed?: readonly (Resumed | null)[];
   /** Lane by lane, in the order they were made in each. */
   readonly calls: readonly Call[];
-  readonly tools: readonly ToolFact[];
-  readonly clocks: readonly ClockFact[];
-  readonly inboxes?: readonly InboxFact[];
-  readonly refusals?: readonly RefusalFact[];
+  readonly tools: readonly EntryOf<"tool">[];
+  readonly clocks: readonly EntryOf<"clock">[];
+  readonly inboxes?: readonly EntryOf<"inbox">[];
+  readonly refusals?: readonly EntryOf<"refused">[];
   /** The text of memory files, if these files are not kept with the tape or only this run asked for them. */
-  readonly memory?: MemoryFact;
+  readonly memory?: EntryOf<"memory">;
   /** What the prompt of the built-in agent said about its git repository: "" if there was none. */
   readonly git?: string;
   /** What the agent itself read of its workspace then, by path: memory, and what describes agents it can start. */
   readonly files?: { readonly [path: string]: string };
-  readonly answers?: readonly AnswerFact[];
+  readonly answers?: readonly EntryOf<"asked">[];
   /** What hooks said; absent if none said anything. */
-  readonly said?: readonly SaidFact[];
+  readonly said?: readonly EntryOf<"said">[];
   /** What a program asked its MCP servers, server by server. */
-  readonly mcp?: readonly McpFact[];
-  readonly end?: EndFact;
+  readonly mcp?: readonly EntryOf<"mcp">[];
+  readonly end?: EntryOf<"end">;
 }
 
 /** The lines of a run that belong to none of its calls, by their kind. */

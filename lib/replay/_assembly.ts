@@ -1,17 +1,7 @@
 import { isObject } from "../core/json.ts";
 import { isContent, type Message } from "../core/messages.ts";
 import { canonical, headText, link } from "../log/canonical.ts";
-import {
-  type CallError,
-  type CallFact,
-  type ErrorFact,
-  type EventsFact,
-  type Fact,
-  type Header,
-  type HeadFact,
-  kindOf,
-  type SpecFact,
-} from "../log/entry.ts";
+import { type CallError, type EntryOf, type Fact, type Header, kindOf } from "../log/entry.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { readHead, unpackEvents } from "../log/call-lines.ts";
 import { echoOf } from "../log/recorded-reply.ts";
@@ -37,15 +27,15 @@ export class Assembly {
   readonly #refuse: Refuse;
   readonly #lacks: boolean;
   readonly #normalise: Normalise | undefined;
-  readonly #specs = new Map<string, SpecFact["tool"]>();
+  readonly #specs = new Map<string, EntryOf<"spec">["tool"]>();
   readonly #heads = new Map<number, Omit<Call["request"], "messages">>();
   /** Heads of requests that other programs sent. */
-  readonly #sentHeads = new Map<number, HeadFact>();
+  readonly #sentHeads = new Map<number, EntryOf<"head">>();
   readonly #conversations = new Map<string, Conversation>();
   readonly #calls: Call[] = [];
   /** How many messages the calls have so far, each with its whole conversation. */
   #unpacked = 0;
-  #open: { fact: CallFact; line: number; attempts: Attempt[]; error?: CallError } | undefined;
+  #open: { fact: EntryOf<"call">; line: number; attempts: Attempt[]; error?: CallError } | undefined;
 
   /** `lacks` if texts are missing: then keys are not checked. */
   constructor(header: Header, refuse: Refuse, lacks = false) {
@@ -86,7 +76,7 @@ export class Assembly {
     return tapeOf(this.#header, this.#calls, lines);
   }
 
-  #head(fact: HeadFact, line: number): void {
+  #head(fact: EntryOf<"head">, line: number): void {
     const { head, system = [] } = fact;
     if (fact.api) this.#sentHeads.set(head, fact);
     if (typeof system !== "string" && !system.every(isObject)) {
@@ -96,7 +86,7 @@ export class Assembly {
     this.#heads.set(head, readHead(fact, this.#specs, lacks));
   }
 
-  #attempt(fact: EventsFact, line: number): void {
+  #attempt(fact: EntryOf<"events">, line: number): void {
     if (this.#open?.fact.call !== fact.events || fact.attempt !== this.#open.attempts.length + 1) {
       throw this.#refuse(`attempt ${fact.attempt} of '${fact.events}' does not follow its call`, line);
     }
@@ -113,7 +103,7 @@ export class Assembly {
     }
   }
 
-  #failed(fact: ErrorFact, line: number): void {
+  #failed(fact: EntryOf<"error">, line: number): void {
     if (this.#open?.fact.call !== fact.error) {
       throw this.#refuse(`the error of '${fact.error}' does not follow its call`, line);
     }
@@ -150,7 +140,7 @@ export class Assembly {
     this.#calls.push(call);
   }
 
-  #messages({ head, parent, keep, add }: CallFact, line: number): Message[] {
+  #messages({ head, parent, keep, add }: EntryOf<"call">, line: number): Message[] {
     const isSent = this.#sentHeads.has(head);
     const before = parent === undefined ? undefined : this.#conversations.get(parent);
     if (parent !== undefined && !before) throw this.#refuse(`there is no call '${parent}' before it`, line);
@@ -172,7 +162,7 @@ export class Assembly {
 
   /** The chain of hashes, continued from the parent's if that has the same head. */
   #keys(
-    { head, parent, keep }: CallFact,
+    { head, parent, keep }: EntryOf<"call">,
     { request, sent }: Call,
     messages: readonly Message[],
     sentHead: string | undefined,

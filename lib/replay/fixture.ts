@@ -145,22 +145,19 @@ export function lacksTape(fixture: Fixture): boolean {
 }
 
 /** What a file beside a tape that is loaded for it is called, by a name that is nearly the same. */
-const MEANT: readonly (readonly [name: RegExp, meant: (ending: string) => string])[] = [
-  [/^invar\w*\.([cm]?[jt]s)$/i, (ending) => `invariants.${ending}`],
-  [/^(?:grad(?:er|ers|es|ing)|eval|judge)(?:\.[\w-]+)?\.([cm]?[jt]s)$/i, (ending) => `grade.LABEL.${ending}`],
-];
+const MEANT = [
+  [/^invar\w*\.([cm]?[jt]s)$/i, "invariants.$1"],
+  [/^(?:grad(?:er|ers|es|ing)|eval|judge)(?:\.[\w-]+)?\.([cm]?[jt]s)$/i, "grade.LABEL.$1"],
+] as const;
 
 /** @throws {TypeError} if a file beside a tape would be passed over as its name is nearly one that counts */
 export function expectNamesKnown(folder: string): void {
   for (const place of [folder, dirname(folder)]) {
     for (const file of readdirSync(place).filter((name) => !/^invariants\./.test(name))) {
-      const [meant] = MEANT.flatMap(([name, meant]) =>
-        name.exec(file)?.[1] === undefined ? [] : [meant(name.exec(file)![1]!)]
-      );
-      if (meant === undefined) continue;
-      throw new TypeError(
-        `Cannot judge ${nameIn(process.cwd(), folder)} as ${file} beside it is not loaded: rename it to ${meant}`,
-      );
+      const [name, meant] = MEANT.find(([name]) => name.test(file)) ?? [];
+      if (name === undefined) continue;
+      const fix = `rename it to ${file.replace(name, meant!)}`;
+      throw new TypeError(`Cannot judge ${nameIn(process.cwd(), folder)} as ${file} beside it is not loaded: ${fix}`);
     }
   }
 }

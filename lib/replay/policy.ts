@@ -1,5 +1,5 @@
 import type { FreeRun } from "./free-run.ts";
-import type { Tape } from "../log/tape.ts";
+import type { TapeOptions } from "./tape-options.ts";
 
 /**
  * What a tape is for: `replay` answers from it and never calls a model; `record` makes a new one; `update` answers from
@@ -39,12 +39,6 @@ const POLICIES: { readonly [mode in Exclude<TapeMode, "live"> | "continue"]: Tap
 };
 
 /** The policy of a mode; a review has one of a `FreeRun`. */
-export function policyOf(
-  { mode = "replay", faults, continues }: {
-    readonly mode?: TapeMode;
-    readonly faults?: FreeRun;
-    readonly continues?: Tape;
-  },
-): TapePolicy {
+export function policyOf({ mode = "replay", faults, continues }: TapeOptions): TapePolicy {
   return { ...POLICIES[continues ? "continue" : mode as keyof typeof POLICIES], ...(faults && { mutate: faults }) };
 }

@@ -25,21 +25,14 @@ export function runMasks({ root, seed, program, redact, isOpen }: MasksOptions) 
     return redactor({ seed, root, learns: true, ...present({ placeholders: program?.placeholders, kinds }) });
   });
   const hasIds = isOpen || program?.hasSecrets;
-  const all = once(() => mask(placer(() => placesHere(root), program?.hasUser), hasIds ? ids() : undefined));
   const learn: Redactor["learn"] = (...secret) => [search(), ids()].forEach((one) => one.learn(...secret));
   return {
     /** Adds a value that must not be on the tape. */
     learn,
     /** Finds every secret: what it finds is not written, and not shown in a report. */
-    get search() {
-      return search();
-    },
+    search,
     /** Takes out what is never asked about, ids and cookies; every secret if `redact` is set or the tape has placeholders. */
-    get ids() {
-      return ids();
-    },
-    get mask() {
-      return all();
-    },
+    ids,
+    mask: once(() => mask(placer(() => placesHere(root), program?.hasUser), hasIds ? ids() : undefined)),
   };
 }

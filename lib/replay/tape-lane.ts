@@ -10,7 +10,7 @@ import type { Tool } from "../core/tool.ts";
 import { whyAskedAfter } from "./continue-run.ts";
 import { type Difference, explain } from "./drift/difference.ts";
 import { LaneClock } from "../log/tape-clock.ts";
-import type { Divergence, ToolDrift } from "./drift/drift-report.ts";
+import type { Divergence } from "./drift/drift-report.ts";
 import { hookDrift } from "./drift/hook-drift.ts";
 import type { ClockFact, LogEntry, SaidFact } from "../log/entry.ts";
 import { hooksSaid, type HookStep, hookStep, type ToolSteps } from "../log/step.ts";
@@ -55,10 +55,7 @@ export class TapeLane extends Lane {
     this.#refusals = laneRefusals(session, name, () => this.clock.isLive);
     this.#said = program?.tape.said?.filter((fact) => fact.lane === name);
     this.#matcher = earlier && new LaneMatcher(earlier, name, session.toTape);
-    const drifted = (drift: ToolDrift) => session.drift.tools.push(drift);
-    this.#verification = session.policy.calls === "compare"
-      ? new Verification(program!, name, () => session.mask, drifted)
-      : undefined;
+    if (session.policy.calls === "compare") this.#verification = new Verification(session, name);
   }
 
   protected line(entry: LogEntry): void {

@@ -106,19 +106,15 @@ export function tapeOptions(
   env: Environment,
   base: (path: string) => string,
 ): TapeOptions | undefined {
-  const given = asOptions(named, base);
-  const options: TapeOptions = { ...given, mode: given.mode ?? "replay" };
-  checkMode(options, env);
-  return options.mode === "live" ? undefined : options;
-}
-
-function asOptions(given: string | TapeOptions, base: (path: string) => string): TapeOptions {
-  const options = typeof given === "string" ? { path: given } : given;
-  checkOptions(options, OPTIONS, "use a tape");
-  if (options.tape === undefined && (typeof options.path !== "string" || options.path === "")) {
+  const given = typeof named === "string" ? { path: named } : named;
+  checkOptions(given, OPTIONS, "use a tape");
+  const { path, tape, mode = "replay" } = given;
+  if (tape === undefined && (typeof path !== "string" || path === "")) {
     throw new TypeError("Cannot use a tape as it has no path: tape: 'fixtures/<name>'");
   }
-  return options.path === undefined ? options : { ...options, path: base(options.path) };
+  const options = { ...given, mode, ...(path !== undefined && { path: base(path) }) };
+  checkMode(options, env);
+  return mode === "live" ? undefined : options;
 }
 
 function checkMode({ mode, tape, path, inCi }: TapeOptions, env: Environment): void {

@@ -7,12 +7,9 @@ import { CWD } from "../tools/tool-state.ts";
 import { applyChanges, changesSince, makeFolder, snapshot, withOtherTexts, withTexts } from "./scratch.ts";
 import { canonical } from "../log/canonical.ts";
 import { differs } from "./drift/difference.ts";
-import type { ToolDrift } from "./drift/drift-report.ts";
 import type { ToolFact } from "../log/entry.ts";
 import { type BegunCall, failureOf, output, plainJson, resultOf, type ToolSteps } from "../log/step.ts";
-import type { Program } from "./match-call.ts";
 import { normalised } from "./normalise.ts";
-import type { Mask } from "../log/redact/mask.ts";
 import { laneBelow } from "../log/tape.ts";
 import type { TapeLane } from "./tape-lane.ts";
 import type { ResultsKept } from "./tape-options.ts";
@@ -144,20 +141,16 @@ interface ShownResult {
 
 /** Compares the real results of a lane's tools with the recorded ones, which the model gets. */
 export class Verification {
-  readonly #program: Program;
+  readonly #session: TapedSession;
   readonly #lane: string;
-  readonly #mask: () => Mask;
-  readonly #drifted: (drift: ToolDrift) => void;
   /** What the model read about each call, after hooks changed it. */
   readonly #shown = new Map<string, ShownResult[]>();
 
-  constructor(program: Program, lane: string, mask: () => Mask, drifted: (drift: ToolDrift) => void) {
-    this.#program = program;
+  constructor(session: TapedSession, lane: string) {
+    this.#session = session;
     this.#lane = lane;
-    this.#mask = mask;
-    this.#drifted = drifted;
     const seen = new Set<unknown>();
-    for (const { request } of program.tape.calls.filter((call) => call.lane === lane)) {
+    for (const { request } of session.program!.tape.calls.filter((call) => call.lane === lane)) {
       for (const [at, message] of request.messages.entries()) {
         if (seen.has(message)) continue;
         seen.add(message);
@@ -184,23 +177,24 @@ export class Verification {
    * may change a tool's result.
    */
   readonly retell: NonNullable<Interceptor["result"]> = (tool, id, now) => {
-    const { tools } = this.#program.tape;
+    const { program, mask } = this.#session;
     const known = this.#shown.get(id);
-    if (!known || tools.some((fact) => fact.lane === this.#lane && fact.tool === id)) return now;
+    if (!known || program!.tape.tools.some((fact) => fact.lane === this.#lane && fact.tool === id)) return now;
     const { block, path } = known.length > 1 ? known.shift()! : known[0]!;
     this.#compare(tool, id, path, block, now);
-    const { content, is_error = false } = this.#mask().off(block);
+    const { content, is_error = false } = mask.off(block);
     return { content, is_error };
   };
 
   #compare(tool: string, id: string, path: string | undefined, recorded: Compared, now: Compared): void {
-    const { normalise } = this.#program;
+    const { program, mask, drift } = this.#session;
+    const { normalise } = program!;
     const read = ({ content, is_error }: Compared) => {
       const shown = { content, ...(is_error && { is_error }) };
       return path !== undefined && normalise ? normalised(shown, path, normalise) : shown;
     };
-    const found = differs(read(recorded), read(this.#mask().on(now)), "result");
-    if (found) this.#drifted({ lane: this.#lane, tool, id, ...found });
+    const found = differs(read(recorded), read(mask.on(now)), "result");
+    if (found) drift.tools.push({ lane: this.#lane, tool, id, ...found });
   }
 }
 

@@ -77,7 +77,7 @@ export class TapedSession implements SessionRecord {
     this.takes = takesOf(tape?.inboxes);
     const { seed, policy, options: { redact } } = this;
     this.masks = runMasks({ root, seed, program, redact, isOpen: policy.calls !== "serve" });
-    this.drift = new FoundDrift(this.name, this.masks);
+    this.drift = new FoundDrift(this);
     this.hasRead = filesRead(root, (entry) => this.line(entry));
     this.recording = parts.record && new parts.record.Recording(this);
     this.wire = parts.wire;
@@ -96,7 +96,7 @@ export class TapedSession implements SessionRecord {
   }
 
   get mask(): Mask {
-    return this.masks.mask;
+    return this.masks.mask();
   }
 
   get mode(): TapeMode {
@@ -176,20 +176,13 @@ export class TapedSession implements SessionRecord {
 
   /** Ends the session: a recording is written, a replay is judged. */
   async close(stop: string | undefined): Promise<DriftReport> {
-    const { program, earlier, policy: { writes: isRenewed }, mode, hooks, recording } = this;
-    const kept = earlier?.tape.calls.filter((call) => this.served.calls.has(call)) ?? [];
+    const kept = this.earlier?.tape.calls.filter((call) => this.served.calls.has(call)) ?? [];
     try {
-      await recording?.write(kept, stop);
+      await this.recording?.write(kept, stop);
     } finally {
       this.options.workspace?.drop();
     }
-    const report = await this.drift.report({
-      ...{ mode, isRenewed, kept, hooks },
-      tape: program?.tape,
-      header: program?.tape.header ?? recording!.header,
-      live: recording?.calls.length ?? 0,
-      beside: this.loadsBeside ? this.known.hooks ?? [] : undefined,
-    });
+    const report = await this.drift.report(kept);
     this.options.onReport?.(report);
     return report;
   }

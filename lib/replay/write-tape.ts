@@ -7,7 +7,7 @@ import { blobsOf, readBlob, toBlobs } from "./_blobs.ts";
 import { answerLines, headOf, Heads, type WholeHead } from "../log/call-lines.ts";
 import { canonical, headText, link, messageText } from "../log/canonical.ts";
 import { sweep, writeWhole } from "../files/drafts.ts";
-import { type CallFact, type ClockFact, type Fact, factLine, type Header, type PromptFact } from "../log/entry.ts";
+import { type CallFact, type ClockFact, type EntryOf, type Fact, factLine, type Header } from "../log/entry.ts";
 import { comparedText, type Normalise, normalisedHead, normaliserOf } from "./normalise.ts";
 import { type Finding, type Redactor, redactor } from "../log/redact/redact.ts";
 import { scanFacts, whatIs } from "../log/redact/scan.ts";
@@ -90,7 +90,7 @@ function refuseSecrets(path: string, found: readonly Finding[]): void {
 
 /** A tape's lines: lane by lane, so that two recordings of one run differ only in what differed. */
 export async function factsOf(tape: Tape): Promise<(Header | Fact)[]> {
-  const prompts = tape.prompts.map((prompt, i): PromptFact =>
+  const prompts = tape.prompts.map((prompt, i): EntryOf<"prompt"> =>
     present({ prompt: prompt as string, model: tape.models?.[i], resumed: tape.resumed?.[i] ?? undefined })
   );
   const facts: (Header | Fact)[] = [tape.header, ...prompts];

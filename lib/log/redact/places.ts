@@ -48,17 +48,12 @@ export function placesHere(root: string): Places {
 /** What Bun says if `$USER` is not set, as in a container. It is not a name, and a common word. */
 const UNNAMED = "unknown";
 
-/** In some containers there is no entry for the user id. */
+/** The name that the commands of a run have for the user, with or without `$USER`; some containers have no entry for the id. */
 function nameHere(): string {
   const { uid, username } = quietly(() => userInfo()) ?? { uid: -1, username: UNNAMED };
-  return username === UNNAMED ? nameOf(uid) : username;
-}
-
-/** The name that the commands of a run have for a user, with or without `$USER`. */
-function nameOf(uid: number): string {
+  if (username !== UNNAMED) return username;
   const users = quietly(() => readFileSync("/etc/passwd", "utf8")) ?? "";
-  const entry = new RegExp(`^([^:\\n]+):[^:\\n]*:${uid}:`, "m").exec(users);
-  return entry?.[1] ?? UNNAMED;
+  return new RegExp(`^([^:\\n]+):[^:\\n]*:${uid}:`, "m").exec(users)?.[1] ?? UNNAMED;
 }
 
 /** Names that are words as well, or the same on many machines: nothing is given away, and texts stay as they are. */

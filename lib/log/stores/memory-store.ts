@@ -78,7 +78,7 @@ export function sessionStore(given: MinimalStore): SessionStore {
 const completed = makeOnce((given: MinimalStore): SessionStore => {
   const load = async (id: string): Promise<Transcript | undefined> => {
     const found = await given.load(id);
-    return isList(found) ? transcriptOf(entriesOf(found, undefined)) : found ?? undefined;
+    return found && !("messages" in found) ? transcriptOf(entriesOf(found, undefined)) : found ?? undefined;
   };
   return {
     load,
@@ -91,10 +91,6 @@ const completed = makeOnce((given: MinimalStore): SessionStore => {
     ...present({ pathOf: given.pathOf?.bind(given) }),
   };
 });
-
-function isList(found: Awaited<ReturnType<MinimalStore["load"]>>): found is readonly Message[] {
-  return Array.isArray(found);
-}
 
 function processLock(): TranscriptStore["lock"] {
   const held = new Set<string>();

@@ -100,31 +100,18 @@ export function transcriptOf(entries: Iterable<Entry>, where = "the transcript")
     line++;
     const damage = factDamage(entry, messages.length);
     if (damage) throw new Error(`Cannot read ${where} as its line ${line} ${damage}: it was changed from outside`);
-    switch (entry.type) {
-      case "about":
-        about = entry.about;
-        model ??= entry.about.model;
-        break;
-      case "message":
-        messages[entry.index] = entry.message;
-        break;
-      case "compact":
-        past.push(...messages);
-        messages = [...entry.messages];
-        break;
-      case "model":
-        model = entry.model;
-        break;
-      case "checkpoint": {
-        const { type: _, ...checkpoint } = entry;
-        checkpoints.push(checkpoint);
-        break;
-      }
-      case "end": {
-        const { type: _, ...ending } = entry;
-        endings.push(ending);
-        break;
-      }
+    if (entry.type === "about") {
+      about = entry.about;
+      model ??= entry.about.model;
+    } else if (entry.type === "message") messages[entry.index] = entry.message;
+    else if (entry.type === "compact") {
+      past.push(...messages);
+      messages = [...entry.messages];
+    } else if (entry.type === "model") model = entry.model;
+    else {
+      const { type, ...fact } = entry;
+      if (type === "checkpoint") checkpoints.push(fact as Checkpoint);
+      else endings.push(fact as Ending);
     }
   }
   return { about, messages, full: past.length > 0 ? [...past, ...messages] : messages, model, checkpoints, endings };
@@ -159,29 +146,25 @@ export function checkId(id: string): void {
 
 type FactFields = Readonly<Record<string, unknown>>;
 
+/** What each type of fact must have, and what is said of one that lacks it. */
+const FACTS: { readonly [type: string]: readonly [damage: string, isWhole: (fact: FactFields) => boolean] } = {
+  about: ["does not describe the agent", ({ about }) => isAbout(Object(about))],
+  message: ["has no message", ({ message }) => isMessage(message)],
+  compact: ["has no messages", ({ messages }) => Array.isArray(messages) && messages.every(isMessage)],
+  model: ["has no model", ({ model }) => typeof model === "string"],
+  checkpoint: ["has no checkpoint", ({ id, at }) => typeof id === "string" && Number.isInteger(at)],
+  end: ["does not say how a run ended", ({ stop, usage }) => typeof stop === "string" && isUsage(usage)],
+};
+
 /** What is wrong with a fact of a stored transcript that has `count` messages so far; undefined if nothing is. */
 function factDamage(fact: unknown, count: number): string | undefined {
   if (typeof fact !== "object" || fact === null || !("type" in fact)) return "is not a fact";
-  const { type, index, message, messages, about, ...fields } = fact as FactFields;
-  switch (type) {
-    case "message":
-      if (!isMessage(message)) return "has no message";
-      return Number.isInteger(index) && index as number >= 0 && index as number <= count
-        ? undefined
-        : `has a message at index ${JSON.stringify(index)} of ${count}`;
-    case "compact":
-      return Array.isArray(messages) && messages.every(isMessage) ? undefined : "has no messages";
-    case "about":
-      return isAbout(Object(about)) ? undefined : "does not describe the agent";
-    case "model":
-      return typeof fields.model === "string" ? undefined : "has no model";
-    case "checkpoint":
-      return typeof fields.id === "string" && Number.isInteger(fields.at) ? undefined : "has no checkpoint";
-    case "end":
-      return typeof fields.stop === "string" && isUsage(fields.usage) ? undefined : "does not say how a run ended";
-    default:
-      return `has the unknown type ${JSON.stringify(type)}`;
-  }
+  const { type, index } = fact as FactFields;
+  if (typeof type !== "string" || !Object.hasOwn(FACTS, type)) return `has the unknown type ${JSON.stringify(type)}`;
+  const [damage, isWhole] = FACTS[type]!;
+  if (!isWhole(fact as FactFields)) return damage;
+  const isPlaced = type !== "message" || (Number.isInteger(index) && index as number >= 0 && index as number <= count);
+  return isPlaced ? undefined : `has a message at index ${JSON.stringify(index)} of ${count}`;
 }
 
 function isAbout({ agent_type, model, system, tools, prompt, cwd, created }: Partial<About>): boolean {

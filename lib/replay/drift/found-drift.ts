@@ -1,10 +1,7 @@
 import { present } from "../../core/json.ts";
-import type { AgentSpec } from "../../core/run.ts";
 import { ModelError } from "../../core/model.ts";
-import type { EntryOf, Header } from "../../log/entry.ts";
-import type { Call, Tape } from "../../log/tape.ts";
-import type { TapeMode } from "../policy.ts";
-import type { RunMasks } from "../run-masks.ts";
+import type { Call } from "../../log/tape.ts";
+import type { TapedSession } from "../taped-session.ts";
 import {
   causesOf,
   type Divergence,
@@ -23,26 +20,9 @@ class TapeDrift extends ModelError {
   override name = "TapeDrift";
 }
 
-/** What a report says besides the drift that was found. */
-interface Judged {
-  readonly mode: TapeMode;
-  /** Whether the run becomes a tape: then its differences are no fault. */
-  readonly isRenewed: boolean;
-  /** As it was asked. */
-  readonly tape: Tape | undefined;
-  readonly header: Header;
-  /** The calls that were served, and how many a model answered. */
-  readonly kept: readonly Call[];
-  readonly live: number;
-  /** The hooks of the agent as it is now, and their names if they come from the folder beside its script. */
-  readonly hooks: AgentSpec["hooks"] | undefined;
-  readonly beside: EntryOf<"also">["also"]["hooks"] | undefined;
-}
-
 /** Where a run differs from its tape: of each lane the first difference, and tools and hooks that do something else. */
 export class FoundDrift {
-  readonly #of: string;
-  readonly #masks: RunMasks;
+  readonly #of: TapedSession;
   readonly #lanes = new Map<string, Divergence>();
   readonly tools: ToolDrift[] = [];
   /** Rules of the program that let more through than they did. */
@@ -54,17 +34,16 @@ export class FoundDrift {
   /** In the order in which they were asked. */
   readonly hooks: HookDrift[] = [];
 
-  /** `masks` take secrets out: what is asked now was never scanned. */
-  constructor(of: string, masks: RunMasks) {
+  constructor(of: TapedSession) {
     this.#of = of;
-    this.#masks = masks;
   }
 
   /** Notes the first difference of a lane. */
   note(lane: string, explain: () => Divergence): void {
     if (this.#lanes.has(lane)) return;
     const { expected, actual, ...found } = explain();
-    this.#lanes.set(lane, { ...found, ...this.#masks.search.value(present({ expected, actual })) });
+    // What is asked now was never scanned for secrets.
+    this.#lanes.set(lane, { ...found, ...this.#of.masks.search().value(present({ expected, actual })) });
   }
 
   isIn(lane: string): boolean {
@@ -76,34 +55,37 @@ export class FoundDrift {
     const { cause, words, expected, actual } = this.#lanes.get(lane)!;
     const was = expected === undefined ? "" : ` recorded: ${shortText(expected)};`;
     const is = actual === undefined ? "" : ` now: ${shortText(actual)};`;
-    return new TapeDrift(`${OFF_TAPE}${this.#of} as ${words} (${cause}):${was}${is} record it again with --update`, {
-      code: "tape_drift",
-    });
+    const what = `${OFF_TAPE}${this.#of.name} as ${words} (${cause}):${was}${is}`;
+    return new TapeDrift(`${what} record it again with --update`, { code: "tape_drift" });
   }
 
-  async report({ mode, isRenewed, tape, header, kept, live, hooks, beside }: Judged): Promise<DriftReport> {
+  /** `kept`: the calls that were served. */
+  async report(kept: readonly Call[]): Promise<DriftReport> {
+    const { name, mode, policy, program, recording, hooks, masks, loadsBeside, known } = this.#of;
+    const tape = program?.tape;
+    const { source, normalise = [] } = tape?.header ?? recording!.header;
     const served = new Set(kept);
     const unused = tape?.calls.filter((call) => !served.has(call)) ?? [];
     const stale = kept.filter((call) => call.stale);
     const found = causesOf([...this.#lanes.values()]);
-    const causes = await hookCause(tape?.said ?? [], this.hooks, hooks, this.#masks);
+    const causes = await hookCause(tape?.said ?? [], this.hooks, hooks, masks);
     const [hook] = found.length > 0 ? causes : [];
     // What the model reads of it is the same change once more.
     const after = found.map(({ expected, actual, ...rest }): Divergence =>
       hook && rest.words.includes(hook.path) ? rest : { ...rest, expected, actual }
     );
     const divergences = [...this.rules, ...hook ? [hook, ...after] : found];
-    const ok = isRenewed || (divergences.length === 0 && unused.length === 0 && this.tools.length === 0);
+    const ok = policy.writes || (divergences.length === 0 && unused.length === 0 && this.tools.length === 0);
     return {
-      tape: this.#of,
+      tape: name,
       ok,
       mode,
-      source: header.source,
+      source,
       divergences,
       tools: this.tools,
       files: [],
       unused: unused.map((call) => call.id),
-      calls: { recorded: tape?.calls.length ?? 0, served: kept.length, live },
+      calls: { recorded: tape?.calls.length ?? 0, served: kept.length, live: recording?.calls.length ?? 0 },
       ...(stale.length > 0 && { stale: stale.length }),
       ...(!tape && (kept.length > 0 || this.anew.size > 0) && {
         continued: {
@@ -113,7 +95,7 @@ export class FoundDrift {
           anew: [...this.anew],
         },
       }),
-      normalise: header.normalise ?? [],
+      normalise,
       price: {
         update: priceOf([...unused, ...stale], divergences),
         whole: tape ? wholePrice(tape) : priceOf([]),
@@ -121,7 +103,7 @@ export class FoundDrift {
       notes: [
         ...this.notes,
         ...(ok && found.length === 0 ? causes.map(({ words }) => `${words}, which the model never reads`) : []),
-        ...(ok || !beside ? [] : hooksAdded(tape?.header, beside)),
+        ...(ok || !loadsBeside ? [] : hooksAdded(tape?.header, known.hooks ?? [])),
       ],
     };
   }

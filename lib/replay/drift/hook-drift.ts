@@ -51,7 +51,7 @@ export async function hookCause(
     : isGone(hook)
     ? `${hook} is gone, which said something at ${event}`
     : `${hook} ${is ? "does not say" : "says nothing, and not"} at ${event} what it said`;
-  const [expected, actual] = [was, is].map((one) => one && masks.search.value(sayingOf(one)));
+  const [expected, actual] = [was, is].map((one) => one && masks.search().value(sayingOf(one)));
   return [{ cause: "hook", lane, path: hook, words, expected, actual }];
 }
 

@@ -1,21 +1,13 @@
 import { present } from "../../core/json.ts";
 import type { Model, ModelRequest } from "../../core/model.ts";
 import { crochetVersion, runtimeVersion } from "../../runtime/version.ts";
-import {
-  type EndFact,
-  type EntryOf,
-  type Header,
-  kindOf,
-  type LogEntry,
-  TAPE_VERSION,
-  type ToolFact,
-} from "../../log/entry.ts";
+import { type EntryOf, type Header, kindOf, type LogEntry, TAPE_VERSION } from "../../log/entry.ts";
 import { masked } from "./promote.ts";
 import { differs } from "../drift/difference.ts";
 import { projectOnTape, tapeFile } from "../fixture.ts";
 import type { Program } from "../match-call.ts";
-import { TapeError } from "../read-tape.ts";
 import type { SessionRecord } from "../person-answers.ts";
+import { TapeError } from "../read-tape.ts";
 import type { RunMasks } from "../run-masks.ts";
 import { resultsKept, type TapeOptions } from "../tape-options.ts";
 import { type Call, type Tape, type TapeLines, tapeOf } from "../../log/tape.ts";
@@ -98,7 +90,8 @@ export class Recording {
    * still as it was is left alone.
    */
   async write(kept: readonly Call[], stop: string | undefined): Promise<void> {
-    const { program, options, masks, masks: { mask } } = this.#of;
+    const { program, options, masks } = this.#of;
+    const mask = masks.mask();
     const filesNow = () => {
       const files = options.files?.((text) => mask.on(text));
       return files && mask.on(files);
@@ -113,13 +106,13 @@ export class Recording {
     const header = { ...made.header, ...mask.on(options.workspace?.ready() ?? {}) };
     await writeTape(tapeFile(options.path!), { ...made, header, calls: [...kept, ...made.calls], end }, {
       replace: program !== undefined,
-      redactor: options.redact ? masks.ids : masks.search,
+      redactor: options.redact ? masks.ids() : masks.search(),
     });
     options.workspace?.keep();
   }
 
   /** Whether a run asked for something else than was recorded, came to another end, or left other files. */
-  #isOther(kept: readonly Call[], stop: string | undefined, filesNow: () => EndFact["files"]): boolean {
+  #isOther(kept: readonly Call[], stop: string | undefined, filesNow: () => EntryOf<"end">["files"]): boolean {
     const { program, tape } = this.#of;
     const { calls: recorded, end } = program!.tape;
     const { known: { own } } = this.#of;
@@ -160,7 +153,7 @@ export class Recording {
 }
 
 /** Numbers the changes of files if several lanes made them: a tape goes lane by lane. */
-function ordered(tools: readonly ToolFact[]): readonly ToolFact[] {
+function ordered(tools: readonly EntryOf<"tool">[]): readonly EntryOf<"tool">[] {
   const lanes = new Set(tools.filter(({ files }) => files).map(({ lane }) => lane));
   return tools.map(({ nth: _, ...fact }, i) => fact.files && lanes.size > 1 ? { ...fact, nth: i + 1 } : fact);
 }

@@ -49,8 +49,9 @@ export async function listen(
   const base = `/${token}`;
   const server = createServer((request, response) => {
     const refused = refusal(request, base);
-    const handled = refused ? refuse(refused, request, response) : handle(request, response, { base, largest, answer });
-    handled.catch((error) => response.destroy(error as Error));
+    if (refused) return refuse(refused, request, response);
+    received(request, response, base, largest).then((incoming) => incoming && answer(incoming, response))
+      .catch((error) => response.destroy(error as Error));
   });
   // A model may think for minutes.
   server.requestTimeout = 0;
@@ -97,22 +98,20 @@ function pathOf(url: string): string {
   return url.replace(/^http:\/\/[^/]*/, "");
 }
 
-interface Handling {
-  readonly base: string;
-  readonly largest: number;
-  readonly answer: (incoming: Incoming, response: ServerResponse) => Promise<void>;
-}
-
 /** Answers, and hangs up on what is still to come. */
-function refuse([status, why]: [number, string], request: IncomingMessage, response: ServerResponse): Promise<void> {
+function refuse([status, why]: [number, string], request: IncomingMessage, response: ServerResponse): void {
   response.setHeader("connection", "close");
   response.on("finish", () => request.destroy());
   sendError(response, "anthropic", status, why);
-  return Promise.resolve();
 }
 
-async function handle(request: IncomingMessage, response: ServerResponse, handling: Handling): Promise<void> {
-  const { base, largest, answer } = handling;
+/** A request with its body; undefined if that is too large, which is answered. */
+async function received(
+  request: IncomingMessage,
+  response: ServerResponse,
+  base: string,
+  largest: number,
+): Promise<Incoming | undefined> {
   const chunks: Uint8Array[] = [];
   let size = Number(request.headers["content-length"] ?? 0);
   if (size <= largest) {
@@ -123,7 +122,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, handli
       chunks.push(chunk);
     }
   }
-  if (size > largest) return refuse([413, `Cannot read a body of more than ${largest} bytes`], request, response);
+  if (size > largest) return void refuse([413, `Cannot read a body of more than ${largest} bytes`], request, response);
   const bytes = Buffer.concat(chunks);
   const { method = "GET", url = "/" } = request;
   const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
@@ -137,7 +136,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, handli
     headers: keptHeaders(headers),
     ...(method === "POST" && { body: bodyOf(bytes, headers["content-encoding"]) }),
   };
-  await answer({ prefix: prefix as Prefix, sent, headers, query, bytes }, response);
+  return { prefix: prefix as Prefix, sent, headers, query, bytes };
 }
 
 /** Google's API takes a key in the query. */
