@@ -8,18 +8,17 @@ type Anonymous<T> = T extends unknown ? Omit<T, "at" | "agent_id"> : never;
 type TapeEvent = Anonymous<TimedEvent>;
 
 /** The run that a tape is of, without running anything of it. What hooks did is not on a tape. */
-export async function runOnTape(tape: Tape): Promise<Pick<LoggedRun, "events" | "notes">> {
+export function runOnTape(tape: Tape): Pick<LoggedRun, "events" | "notes"> {
   const began = Date.parse(tape.header.at);
   const events: { readonly at: number; readonly event: TimedEvent }[] = [];
-  const lanes = new Map<string, TapeLane>();
   const add = (lane: string, at: number, event: TapeEvent) => {
     events.push({ at, event: { agent_id: lane, at: new Date(began + at).toISOString(), ...event } as TimedEvent });
   };
   const calls = tape.calls.toSorted((x, y) => x.at - y.at);
+  const logged = new Map<string, readonly string[]>();
   for (const call of calls) {
-    let lane = lanes.get(call.lane);
-    if (!lane) lanes.set(call.lane, lane = { logged: [] });
-    await logCall(call, lane, (at, event) => add(call.lane, at, event), tape);
+    const { lane } = call;
+    logged.set(lane, logCall(call, logged.get(lane) ?? [], (at, event) => add(lane, at, event), tape));
   }
   const last = calls.reduce((end, call) => Math.max(end, call.at + took(call)), 0);
   if (tape.end) add(MAIN, last, { type: "end", stop: tape.end.end as "done", text: "" });
@@ -27,28 +26,22 @@ export async function runOnTape(tape: Tape): Promise<Pick<LoggedRun, "events" | 
   return { events: events.toSorted((x, y) => x.at - y.at).map(({ event }) => event), notes: [missing] };
 }
 
-interface TapeLane {
-  /** The messages logged so far, as JSON. */
-  logged: string[];
-}
-
-async function logCall(
+/** Gives the messages logged of its lane so far, as JSON. */
+function logCall(
   call: Call,
-  lane: TapeLane,
+  before: readonly string[],
   add: (at: number, event: TapeEvent) => void,
   tape: Tape,
-): Promise<void> {
+): readonly string[] {
   const { messages, model } = call.request;
   const texts = messages.map((message) => JSON.stringify(message));
-  const goesOn = lane.logged.length > 0 &&
-    lane.logged.every((text, i) => texts[i] === text || i === lane.logged.length - 1);
+  const goesOn = before.length > 0 && before.every((text, i) => texts[i] === text || i === before.length - 1);
   if (!goesOn) {
     const prompt = textOf(messages.findLast((message) => message.role === "user" && textOf(message) !== ""));
     add(call.at, { type: "start", session_id: call.lane, agent_type: call.lane, prompt, model });
-    lane.logged = [];
   }
   for (const [index, message] of messages.entries()) {
-    if (index >= lane.logged.length) add(call.at, { type: "message", message, index });
+    if (!goesOn || index >= before.length) add(call.at, { type: "message", message, index });
   }
   for (const [i, attempt] of call.attempts.entries()) {
     const { status, ended, why } = attempt;
@@ -60,13 +53,11 @@ async function logCall(
   }
   const reply = replyOf(call);
   const end = call.at + took(call);
-  lane.logged = texts;
   if (call.error) add(end, { type: "warning", message: call.error.message });
-  if (!reply) return;
+  if (!reply) return texts;
   const cost = price(model, reply.usage);
   add(end, { type: "usage", usage: reply.usage, model, cost });
   add(end, { type: "message", message: reply.message, index: messages.length });
-  lane.logged = [...texts, JSON.stringify(reply.message)];
   for (const { id, name } of reply.message.content.filter(isToolUse)) {
     const fact = tape.tools.findLast((tool) => tool.tool === id && tool.lane === call.lane);
     if (!fact) continue;
@@ -82,6 +73,7 @@ async function logCall(
       ...(result.response !== undefined && { response: result.response }),
     });
   }
+  return [...texts, JSON.stringify(reply.message)];
 }
 
 function took({ attempts }: Call): number {

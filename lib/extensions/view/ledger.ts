@@ -3,7 +3,7 @@ import type { Folded } from "../../core/fold.ts";
 import type { HookRun } from "../../core/hook.ts";
 import { actionOf } from "../../core/verdict.ts";
 import { shownText } from "./calls.ts";
-import type { HookLedger, HookOutcome, LedgerLine, Tone } from "./shape.ts";
+import type { HookLedger, HookOutcome, LedgerLine, Section, Tone } from "./shape.ts";
 
 /** At most this many rows are linked from one outcome; the rest are counted. */
 const LINKED_ROWS = 12;
@@ -57,42 +57,23 @@ export function hasActed({ tone }: Pick<Outcome, "tone">): boolean {
   return tone !== "quiet" && tone !== "plain";
 }
 
-type HookCounts = { -readonly [K in "considered" | "ran" | "acted" | "ms"]: HookLedger[K] } & {
-  readonly events: Set<string>;
-  readonly outcomes: Map<string, HookOutcome & { count: number; readonly rows: number[] }>;
-};
-
-/** Collects what each hook did over a run. */
-export class HookLedgers {
-  readonly #hooks = new Map<string, HookCounts>();
-
-  add(event: string, lines: readonly LedgerLine[], row: number): void {
-    for (const line of lines) {
-      const hook = this.#hooks.get(line.hook) ??
-        { events: new Set(), considered: 0, ran: 0, acted: 0, ms: 0, outcomes: new Map() };
-      this.#hooks.set(line.hook, hook);
-      hook.events.add(event);
-      hook.considered++;
-      if (line.tone !== "quiet") hook.ran++;
-      if (hasActed(line)) hook.acted++;
-      hook.ms += line.ms;
-      const { tone, did, why } = line;
-      const key = JSON.stringify([event, did, why]);
-      const known = hook.outcomes.get(key);
-      if (!known) hook.outcomes.set(key, { event, tone, did, why, count: 1, rows: [row] });
-      else {
-        known.count++;
-        if (known.rows.length < LINKED_ROWS) known.rows.push(row);
-      }
-    }
-  }
-
-  all(): HookLedger[] {
-    return [...this.#hooks].map(([name, { events, outcomes, ...counts }]) => ({
-      name,
-      events: [...events],
-      ...counts,
-      outcomes: [...outcomes.values()].sort((a, b) => Number(hasActed(b)) - Number(hasActed(a)) || b.count - a.count),
-    }));
-  }
+/** What each hook did over a run, by the rows of its events. */
+export function hookLedgers(rows: readonly { readonly sections: readonly Section[] }[]): HookLedger[] {
+  const all = rows.flatMap(({ sections }, row) =>
+    sections.flatMap((one) => one.as === "ledger" ? one.runs.map((line) => ({ ...line, event: one.event, row })) : [])
+  );
+  return [...Map.groupBy(all, ({ hook }) => hook)].map(([name, lines]) => ({
+    name,
+    events: [...new Set(lines.map(({ event }) => event))],
+    considered: lines.length,
+    ran: lines.filter(({ tone }) => tone !== "quiet").length,
+    acted: lines.filter(hasActed).length,
+    ms: lines.reduce((sum, { ms }) => sum + ms, 0),
+    outcomes: [...Map.groupBy(lines, ({ event, did, why }) => JSON.stringify([event, did, why])).values()]
+      .map((same): HookOutcome => {
+        const { event, tone, did, why } = same[0]!;
+        return { event, tone, did, why, count: same.length, rows: same.slice(0, LINKED_ROWS).map(({ row }) => row) };
+      })
+      .sort((a, b) => Number(hasActed(b)) - Number(hasActed(a)) || b.count - a.count),
+  }));
 }

@@ -13,7 +13,7 @@ import {
   startedBy,
   type ViewEvent,
 } from "./calls.ts";
-import { hasActed, HookLedgers, ledgerLines } from "./ledger.ts";
+import { hasActed, ledgerLines } from "./ledger.ts";
 import type { Row, RowKind, Section, Tone } from "./shape.ts";
 
 /** A row that may still change. */
@@ -52,7 +52,6 @@ export class RunRows {
   /** Tool calls by the index of their agent and their id. */
   readonly calls = new Map<string, OpenCall>();
   readonly pending = new Map<string, PendingHook>();
-  readonly ledgers = new HookLedgers();
   readonly models = new Set<string>();
   readonly #agents = new Map<string, OpenAgent>();
   readonly #counts = new Map<RowKind, number>();
@@ -259,7 +258,6 @@ export class RunRows {
       row.sections.push({ as: "output", title: "After the hooks", text: shownText(folded.value) });
     }
     const index = this.rows.length - 1;
-    this.ledgers.add(event, lines, index);
     const call = tool_use_id === undefined ? undefined : this.calls.get(`${agent.index} ${tool_use_id}`);
     if (call) {
       (call.row.fires ??= []).push(index);

@@ -3,6 +3,7 @@ import type { Fixture } from "../../replay/fixture.ts";
 import { readTape } from "../../replay/read-tape.ts";
 import { type OpenAgent, type OpenRow, RunRows } from "./rows.ts";
 import { firstLine, shownText } from "./calls.ts";
+import { hookLedgers } from "./ledger.ts";
 import type { AgentLane, SpentTokens, Totals, WholeView } from "./shape.ts";
 
 /** A run to look at, with a name for the file it is drawn into. */
@@ -14,7 +15,7 @@ export interface Viewed {
 /** A fixture is drawn from its tape alone: looking at a recording runs none of its code. */
 export async function viewOfFixture({ name, tape }: Fixture): Promise<Viewed> {
   const { runOnTape } = await import("./from-tape.ts");
-  return { name, view: viewOf(await runOnTape(await readTape(tape)), `fixture ${name}`) };
+  return { name, view: viewOf(runOnTape(await readTape(tape)), `fixture ${name}`) };
 }
 
 /** A run as a page shows it, from its log alone. A damaged line is left out and noted; the others are shown. */
@@ -54,7 +55,7 @@ export function viewOf({ events, notes }: Pick<LoggedRun, "events" | "notes">, s
       line: firstLine(row.line),
       ...(row.result !== undefined && { result: firstLine(row.result) }),
     })),
-    hooks: run.ledgers.all(),
+    hooks: hookLedgers(run.rows),
     totals: totalsOf(run.rows),
     sections: run.rows.map((row) => row.sections),
   };
@@ -79,10 +80,10 @@ function laneOf({ id, name, parent }: OpenAgent, agents: readonly OpenAgent[]): 
   return { id, name, parent, depth };
 }
 
-const NOTHING_SPENT: SpentTokens = { fresh: 0, cacheRead: 0, cacheWrite: 0, output: 0, cost: 0 };
-
 function totalsOf(rows: readonly OpenRow[]): Totals {
   const many = (test: (row: OpenRow) => boolean) => rows.filter(test).length;
+  const spent = rows.flatMap((row) => row.spent ?? []);
+  const total = (kind: keyof SpentTokens) => spent.reduce((sum, one) => sum + (one[kind] ?? 0), 0);
   return {
     calls: many((row) => row.kind === "call"),
     tools: many((row) => row.kind === "tool"),
@@ -90,16 +91,10 @@ function totalsOf(rows: readonly OpenRow[]): Totals {
     denied: many((row) => row.kind === "fire" && row.tone === "denied"),
     edits: many((row) => row.edit?.applied === true),
     fires: many((row) => row.kind === "fire"),
-    spent: rows.reduce((sum, { spent }) => spent ? added(sum, spent) : sum, NOTHING_SPENT),
-  };
-}
-
-function added(a: SpentTokens, b: SpentTokens): SpentTokens {
-  return {
-    fresh: a.fresh + b.fresh,
-    cacheRead: a.cacheRead + b.cacheRead,
-    cacheWrite: a.cacheWrite + b.cacheWrite,
-    output: a.output + b.output,
-    cost: a.cost === null || b.cost === null ? null : a.cost + b.cost,
+    spent: {
+      ...{ fresh: total("fresh"), cacheRead: total("cacheRead"), cacheWrite: total("cacheWrite") },
+      output: total("output"),
+      cost: spent.some(({ cost }) => cost === null) ? null : total("cost"),
+    },
   };
 }
