@@ -34,7 +34,7 @@ for (const name of ["log", "info", "debug", "warn", "error"] as const) {
 
 async function begin(setup: Setup): Promise<(question: Question) => Promise<Answering>> {
   process.chdir(setup.place.project);
-  const survivors = new Survivors(setup);
+  const survivors = survivorsOf(setup);
   const { ask, loaded, values } = setup.target.type === "command"
     ? command(setup)
     : await (await import("./_child-record.ts")).askerFor(setup);
@@ -50,7 +50,7 @@ async function begin(setup: Setup): Promise<(question: Question) => Promise<Answ
         )
       ),
     );
-    const [left, kept] = [await survivors.take(), values?.()];
+    const [left, kept] = [await survivors(), values?.()];
     return {
       probed: {
         ...probed!,
@@ -94,44 +94,38 @@ function command({ target, place, host, env }: Setup): HookProbe {
   return { ask };
 }
 
-/** Finds processes that a hook left running: all others of its own namespace, else those that carry the mark. */
-class Survivors {
-  readonly #setup: Setup;
-  readonly #spared: ReadonlySet<number>;
-  #asked = 0;
-  /** Some hooks leave something short behind: it is waited for once. */
-  #patience = 2000;
-
-  constructor(setup: Setup) {
-    this.#setup = setup;
-    this.#spared = new Set(setup.alone ? processIds() : [process.pid, process.ppid]);
-  }
-
-  /** Waits for those that are about to end, ends the rest and gives their command lines. */
-  async take(): Promise<string[]> {
-    // To look through all processes of a machine takes longer than most hooks.
-    if (!this.#setup.alone && ++this.#asked > 3 && this.#asked % 25 !== 0) return [];
-    let found = this.#find();
-    for (const until = Date.now() + this.#patience; found.length > 0 && Date.now() < until; found = this.#find()) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-    for (const [pid] of found) send(pid, "SIGKILL");
-    if (found.length > 0) this.#patience = 0;
-    return found.map(([, line]) => line);
-  }
-
-  #find(): [pid: number, line: string][] {
-    return processIds().filter((pid) => !this.#spared.has(pid)).flatMap((pid) => {
-      if (!this.#setup.alone && !environmentOf(pid).includes(this.#setup.mark)) return [];
+/**
+ * Waits for processes that a hook left and that are about to end, ends the rest and gives their command lines: all others of
+ * its own namespace, else those that carry the token.
+ */
+function survivorsOf({ alone, token }: Setup): () => Promise<string[]> {
+  const spared = new Set(alone ? processIds() : [process.pid, process.ppid]);
+  const find = () =>
+    processIds().filter((pid) => !spared.has(pid)).flatMap((pid) => {
+      if (!alone && !environmentOf(pid).includes(`CROCHET_CHECK=${token}`)) return [];
       // A process that is just ending has no command line any more.
       const line = commandLine(pid);
-      return line === "" || !processStat(pid) ? [] : [[pid, line] as [number, string]];
+      return line === "" || !processStat(pid) ? [] : [{ pid, line }];
     });
-  }
+  let asked = 0;
+  // Some hooks leave something short behind: it is waited for once.
+  let patience = 2000;
+  return async () => {
+    // To look through all processes of a machine takes longer than most hooks.
+    if (!alone && ++asked > 3 && asked % 25 !== 0) return [];
+    let found = find();
+    for (const until = Date.now() + patience; found.length > 0 && Date.now() < until; found = find()) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    for (const { pid } of found) send(pid, "SIGKILL");
+    if (found.length > 0) patience = 0;
+    return found.map(({ line }) => line);
+  };
 }
 
 let token = "";
-const answer = (value: Answering) => void write(`${token}${JSON.stringify(value)}\n`);
+// What the hook's own programs print may leave a line open.
+const answer = (value: Answering) => void write(`\n${token}${JSON.stringify(value)}\n`);
 
 let place: Setup["place"] | undefined;
 let last: ReturnType<typeof begin> | undefined;

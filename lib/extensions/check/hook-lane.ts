@@ -51,8 +51,8 @@ export class Lane {
   async open(): Promise<Loaded | undefined> {
     this.#refuseShut();
     if (this.#process.isUp) return this.#loaded;
-    const wrap = await sandboxFor(this.options);
-    const answer = await this.#sent(this.#setup(), START_MS, () => this.#started(wrap));
+    this.#process.start(this.#started(await sandboxFor(this.options)));
+    const answer = await this.#sent(this.#setup(), START_MS);
     const wrong = answer === "late"
       ? "it did not load in time"
       : typeof answer === "string"
@@ -83,22 +83,16 @@ export class Lane {
   }
 
   /** What the process answers to a line; or that it is late, or how it ended. */
-  async #sent(value: Setup | Question, ms: number, start?: () => GroupOptions): Promise<Answering | string> {
-    const signal = AbortSignal.timeout(ms);
-    const line = `${JSON.stringify(value)}\n`;
-    const came = await this.#process.ask({ line, signal, start: start! });
+  async #sent(value: Setup | Question, ms: number): Promise<Answering | string> {
+    const came = await this.#process.ask(`${JSON.stringify(value)}\n`, ms);
     this.#refuseShut();
-    if ("line" in came) return JSON.parse(came.line);
-    if ("late" in came) return "late";
-    const { stderr, code, signal: by } = came;
-    const said = stderr.trim().split("\n").at(-1) ?? "";
-    return `it ended its own process ${by === null ? `with code ${code}` : `by ${by}`}${said && `: ${said}`}`;
+    return "line" in came ? JSON.parse(came.line) : came.ended;
   }
 
   #setup(): Setup {
     const { target, place, host, env, more, sandbox } = this.options;
     const own = checkedEnv(place, env, { ...more, CROCHET_CHECK: this.#token });
-    return { token: this.#token, target, place, host, env: own, alone: sandbox, mark: `CROCHET_CHECK=${this.#token}` };
+    return { token: this.#token, target, place, host, env: own, alone: sandbox };
   }
 
   #started(wrap: Wrap | undefined): GroupOptions {

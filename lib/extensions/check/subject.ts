@@ -127,7 +127,7 @@ export interface Probed {
 
 /** The first line that the child process is sent. */
 export interface Setup {
-  /** Every line of an answer begins with this. */
+  /** Every line of an answer begins with this, which is also the CROCHET_CHECK of every process that a hook starts. */
   readonly token: string;
   readonly target: Target;
   readonly place: ScratchFolders;
@@ -135,8 +135,6 @@ export interface Setup {
   readonly env: { readonly [name: string]: string };
   /** Whether it has a process namespace of its own. */
   readonly alone: boolean;
-  /** An environment entry that marks every process a hook starts. */
-  readonly mark: string;
 }
 
 export interface Answering {

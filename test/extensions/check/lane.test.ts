@@ -67,6 +67,15 @@ test("a lane reports what a hook writes and puts it back, unless it is asked to 
   });
 });
 
+// Kills: an answer behind what a program of the hook left on its line.
+test("a lane hears an answer after anything that programs of the hook print", SLOW, async () => {
+  const module = `import { execFileSync } from "node:child_process";
+export default () => void execFileSync("printf", ["no end of line"], { stdio: "inherit" });`;
+  await asked(module, async (lane, question) => {
+    assert.deepEqual((await lane.ask(question("ls"))).opinion, {});
+  });
+});
+
 test("a lane that is shut while it asks throws, also at the next question", SLOW, async () => {
   await asked(`export default () => new Promise(() => setTimeout(() => {}, 60_000));`, async (lane, question) => {
     const asking = lane.ask({ ...question("ls"), limit: 100_000 });
