@@ -76,13 +76,15 @@ function invalidMessage(message: unknown, path: string): string | undefined {
     return message.content === "" ? `${path}: content must not be empty` : undefined;
   }
   if (!Array.isArray(message.content)) return `${path}.content: Input should be a string or a list`;
-  for (const [i, block] of message.content.entries()) {
-    const problem = invalidBlock(block, `${path}.content.${i}`);
-    if (problem) return problem;
-  }
+  const problem = invalidBlocks(message.content, path);
+  if (problem !== undefined) return problem;
   const texts = message.content.filter((block) => block.type === "text");
   const blank = texts.length > 0 && texts.every((block) => block.text.trim() === "");
   return blank ? `${path}: text content blocks must contain non-whitespace text` : undefined;
+}
+
+function invalidBlocks(blocks: readonly unknown[], path: string): string | undefined {
+  return blocks.map((block, i) => invalidBlock(block, `${path}.content.${i}`)).find((problem) => problem !== undefined);
 }
 
 function invalidBlock(block: unknown, path: string): string | undefined {
@@ -112,11 +114,7 @@ function invalidResult({ content = "", is_error }: RequestFields, path: string):
   if (is_error === true && !content.every(isText)) {
     return `${path}: all content must be type \`text\` if \`is_error\` is true`;
   }
-  for (const [i, block] of content.entries()) {
-    const problem = invalidBlock(block, `${path}.content.${i}`);
-    if (problem) return problem;
-  }
-  return undefined;
+  return invalidBlocks(content, path);
 }
 
 function invalidTools(tools: readonly unknown[]): string | undefined {

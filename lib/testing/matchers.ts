@@ -20,8 +20,6 @@ export interface HookMatchers<R = void> {
   toPass(): R;
 }
 
-type Words = string | RegExp | undefined;
-
 /**
  * Matchers for answers of hooks: of a hook function, of `askHook()`, of `HookRegistry.fire()`, or of a command that was
  * run (its exit code and output); and for the calls of a run, which `replay()` gives. For `expect.extend()` of bun:test, vitest and @std/expect.
@@ -38,21 +36,11 @@ type Words = string | RegExp | undefined;
  * ```
  */
 export const matchers: MatchersOf<HookMatchers & CallMatchers> = {
-  toDeny(answer, reason) {
-    return decided("deny", "deny", answer, reason);
-  },
-  toContinueWork(answer, reason) {
-    return decided("continue the agent's work", "deny", answer, reason);
-  },
-  toAsk(answer, reason) {
-    return decided("ask a person", "ask", answer, reason);
-  },
-  toAllow(answer) {
-    return decided("allow", "allow", answer, undefined);
-  },
-  toPass(answer) {
-    return decided("have no objection", "continue", answer, undefined);
-  },
+  toDeny: deciding("deny", "deny"),
+  toContinueWork: deciding("continue the agent's work", "deny"),
+  toAsk: deciding("ask a person", "ask"),
+  toAllow: deciding("allow", "allow"),
+  toPass: deciding("have no objection", "continue"),
   toModify(answer, ...expected) {
     const answered = answeredBy(answer);
     const did = whatItDid(answered);
@@ -64,11 +52,13 @@ export const matchers: MatchersOf<HookMatchers & CallMatchers> = {
   ...callMatchers,
 };
 
-function decided(verb: string, action: ExpectedAction, answer: unknown, reason: Words): Matched {
-  const did = whatItDid(answeredBy(answer));
-  const pass = did.action === action && (reason === undefined || did.reasons.some((said) => fits(said, reason)));
-  const because = reason === undefined ? "" : ` for ${reason instanceof RegExp ? reason : JSON.stringify(reason)}`;
-  return { pass, message: () => sentence(`${verb}${because}`, did, pass) };
+function deciding(verb: string, action: ExpectedAction) {
+  return (answer: unknown, reason?: string | RegExp): Matched => {
+    const did = whatItDid(answeredBy(answer));
+    const pass = did.action === action && (reason === undefined || did.reasons.some((said) => fits(said, reason)));
+    const because = reason === undefined ? "" : ` for ${reason instanceof RegExp ? reason : JSON.stringify(reason)}`;
+    return { pass, message: () => sentence(`${verb}${because}`, did, pass) };
+  };
 }
 
 /** A new one each time: a regular expression that remembers where it was would fail every other time. */
@@ -111,8 +101,12 @@ function folded({ decision, reason, modified, value, halt, abort, runs, inputs }
 /** An answer in our own words; `{ continue: true, reason }` is what a stop hook says. */
 function native(answer: unknown): Answered {
   const stop = typeof answer === "object" && answer !== null && "continue" in answer && !("action" in answer);
+  return read(() => readNative(answer, stop ? "stop" : "pre-tool-use"));
+}
+
+function read(work: () => Opinion): Answered {
   try {
-    return { opinion: readNative(answer, stop ? "stop" : "pre-tool-use") };
+    return { opinion: work() };
   } catch (error) {
     return { failure: error as Error };
   }
@@ -141,11 +135,7 @@ function codeOf({ status, exitCode, code }: EventFields): number | undefined {
 
 function command(fields: EventFields): Answered {
   const ran = { code: codeOf(fields)!, signal: null, stdout: textOf(fields.stdout), stderr: textOf(fields.stderr) };
-  try {
-    return { opinion: readRan(ran, wire).opinion };
-  } catch (error) {
-    return { failure: error as Error };
-  }
+  return read(() => readRan(ran, wire).opinion);
 }
 
 function textOf(output: unknown): string {

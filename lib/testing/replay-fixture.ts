@@ -9,7 +9,7 @@ import { findFixture, type Fixture, fixtureProject } from "../replay/fixture.ts"
 import { isCi } from "../replay/tape-options.ts";
 import { scriptOf } from "../runtime/importing.ts";
 import { judging } from "../runtime/judging.ts";
-import { type FixtureRun, runFixture } from "../replay/run-fixture.ts";
+import { runFixture } from "../replay/run-fixture.ts";
 import { type Replayable, USER_FILE } from "../replay/run-on-tape.ts";
 import { recordsHere, withoutDesk } from "./recording.ts";
 import { type RunSeen, runSeen, withRootNamed } from "../replay/seen.ts";
@@ -129,7 +129,9 @@ async function replayNamed(agent: Replayable, name: string, options: ReplayTestO
     );
   }
   if (run.broke !== undefined) throw new ReplayError(run.broke, run.report);
-  return replayed(run);
+  const named = withRootNamed(run.root);
+  const files = named(Object.fromEntries(run.files));
+  return { ...named(result), files, ...runSeen(run.events, named), report: run.report };
 }
 
 function refuseToRecord(
@@ -162,14 +164,4 @@ function refuseToRecord(
   if (prompt === undefined && !existsSync(join(folder, USER_FILE))) {
     throw refuse(", and no prompt is given to record it with");
   }
-}
-
-function replayed({ root, result, report, events, files }: FixtureRun): Replayed {
-  const shown = withRootNamed(root);
-  return {
-    ...shown(result),
-    files: shown(Object.fromEntries(files)),
-    ...runSeen(events, shown),
-    report,
-  };
 }
