@@ -113,12 +113,8 @@ async function load(
       return await loadHook(file, { folder, source: target.path, host, prompt });
     }
     case "definition": {
-      const text = readFileSync(target.path, "utf8");
-      const options = { workspace: place.project, host, by: prompt, onProblem: () => {} };
-      const records = target.path.endsWith(".toml")
-        ? (await (await import("../../hooks/toml.ts")).tomlHooks(place.project, text, { host, file: target.path }))
-          .records
-        : await (await import("../../hooks/definitions.ts")).readDefinitions(text, target.path, options);
+      const { recordsIn } = await import("./find-settings.ts");
+      const records = await recordsIn(target.path, place.project, { host, by: prompt, onProblem: () => {} });
       return records.find(({ name }) => name === target.name)!;
     }
     case "command":

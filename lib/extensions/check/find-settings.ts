@@ -227,7 +227,10 @@ export async function definedSubjects(
   const project = path.endsWith(".toml") ? dirname(dirname(path)) : dirname(path);
   const text = readFileSync(path, "utf8");
   const shown = pathFrom(cwd, path);
-  const records = await recordsIn(text, path, project, problems);
+  const model = () => {
+    throw new Error("Cannot ask a model while hooks are only read");
+  };
+  const records = await recordsIn(path, project, { by: { model }, onProblem: (why) => problems.push(why) });
   const subjects = records.map((record): Subject => ({
     name: `${shown}: ${record.name.replace(/^.*#/, "")}`,
     kind: record.kind,
@@ -239,19 +242,15 @@ export async function definedSubjects(
   return { subjects, problems };
 }
 
-async function recordsIn(
-  text: string,
+export async function recordsIn(
   path: string,
   workspace: string,
-  problems: string[],
+  options: Omit<Parameters<typeof readDefinitions>[2], "workspace">,
 ): Promise<readonly HookRecord[]> {
-  if (path.endsWith(".toml")) {
-    const found = await tomlHooks(workspace, text);
-    problems.push(...found.problems);
-    return found.records;
-  }
-  const model = () => {
-    throw new Error("Cannot ask a model while hooks are only read");
-  };
-  return await readDefinitions(text, path, { workspace, by: { model }, onProblem: (why) => problems.push(why) });
+  const text = readFileSync(path, "utf8");
+  if (!path.endsWith(".toml")) return await readDefinitions(text, path, { workspace, ...options });
+  const { host, onProblem } = options;
+  const { records, problems } = await tomlHooks(workspace, text, { ...(host && { host }), file: path });
+  for (const problem of problems) onProblem?.(problem);
+  return records;
 }

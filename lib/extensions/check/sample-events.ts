@@ -1,6 +1,5 @@
 import type { Arbitrary } from "fast-check";
 import { type AnyEvent, type EventOf, EVENTS } from "../../core/events.ts";
-import { isObject } from "../../core/json.ts";
 import { kebab, pascal, resolveEvent } from "../../core/names.ts";
 import type { WireEvent } from "../../hooks/hosts/host.ts";
 import { asWritten, HOSTS } from "../../hooks/hosts/index.ts";
@@ -159,14 +158,9 @@ const TEXTS = [
   ...["message", "task", "pattern", "url"],
 ];
 
-function withTexts(value: unknown, change: (text: string, field: string) => string, field = ""): unknown {
-  if (typeof value === "string") return change(value, field);
-  if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withTexts(inner, change, name)]));
-}
-
 function rewritten(probe: Probe, change: (text: string, field: string) => string): Probe {
-  return { ...probe, event: withTexts(probe.event, change) as Event };
+  const text = JSON.stringify(probe.event, (field, value) => typeof value === "string" ? change(value, field) : value);
+  return { ...probe, event: JSON.parse(text) };
 }
 
 /** Events whose texts leave a mark if a shell runs them, however they are pasted into a command. */

@@ -11,10 +11,10 @@ import { plainProbes, type Probe, probeArbitrary, withOwn } from "../sample-even
 import { exampleTexts, played } from "../examples/of-hook.ts";
 import { upwards } from "../find-subjects.ts";
 import { Lane, LaneAsker, Lanes } from "../hook-lane.ts";
-import { isSmall } from "../scratch-project.ts";
+import { isSmall, type ScratchFolders } from "../scratch-project.ts";
 import type { MutantReport, Survivor } from "../check-report.ts";
 import type { Probed } from "../subject.ts";
-import { type Mutant, mutantsOf } from "./mutate.ts";
+import { mutantsOf } from "./mutate.ts";
 
 const EVENTS = 200;
 
@@ -29,132 +29,113 @@ export async function tryMutants(
   session: CheckSession,
 ): Promise<MutantReport> {
   const mutants = mutantsOf(file);
-  using bench = new Bench(asker, file, session);
+  const path = copied(file, asker.lane.place.kept);
+  using own = copyAt(file.at, asker);
+  let probes: readonly Probe[] | undefined;
   const found: HookExample[] = [];
   const survived: Survivor[] = [];
   let caught = 0;
-  for (const [i, mutant] of mutants.entries()) {
+  for (const [i, { line, was, is, text }] of mutants.entries()) {
     if (session.signal.aborted || asker.time.isOver) break;
     session.onProgress?.(`${file.name} mutant`, i + 1);
-    const { line, was, is } = mutant;
-    await bench.with(mutant, async (copy) => {
-      if (await copy.asker.lane.open().catch((error: Error) => error) instanceof Error) return;
-      if (await bench.tells(copy, examples) >= 0) return void caught++;
-      const example = found[await bench.tells(copy, found.map(plainExample))];
-      const telling = example ? { example } : await bench.search(copy);
-      if (!example && telling) found.push(telling.example);
-      survived.push({ line, was, is, ...telling });
-    });
+    writeFileSync(path, text);
+    using copy = copyAt(path, asker);
+    if (await copy.asker.lane.open().catch((error: Error) => error) instanceof Error) continue;
+    if (await firstLost(copy, examples) >= 0) {
+      caught++;
+      continue;
+    }
+    const example = found[await firstLost(copy, found.map(plainExample))];
+    // The same events for every mutant: an example found for one may catch the next.
+    probes ??= await probesFor(asker, own, session.seed);
+    const telling = example ? { example } : await search(own, copy, probes, session.signal);
+    if (!example && telling) found.push(telling.example);
+    survived.push({ line, was, is, ...telling });
   }
   return { made: caught + survived.length, caught, survived };
 }
 
-/** A mutant that is asked as the hook itself is, in the same scratch place. */
-interface Copy {
+/** The hook or a mutant, asked in the scratch place of the hook. */
+interface Copy extends Disposable {
   readonly asker: LaneAsker;
   readonly lanes: Lanes;
 }
 
-class Bench implements Disposable {
-  readonly #hook: LaneAsker;
-  readonly #file: HookFile;
-  readonly #session: CheckSession;
-  readonly #path: string;
-  readonly #own: Copy;
-  #probes: readonly Probe[] | undefined;
+function copyAt(path: string, hook: LaneAsker): Copy {
+  const { subject, lane: { options } } = hook;
+  const target = { type: "file", path, ...(subject.event !== undefined && { event: subject.event }) } as const;
+  const asker = hook.on(new Lane({ ...options, target }), { subject: { ...subject, target, file: path } });
+  const lanes = new Lanes(asker.lane);
+  const close = () => {
+    asker.lane.close();
+    lanes[Symbol.dispose]();
+  };
+  return { asker, lanes, [Symbol.dispose]: close };
+}
 
-  constructor(hook: LaneAsker, file: HookFile, session: CheckSession) {
-    this.#hook = hook;
-    this.#file = file;
-    this.#session = session;
-    this.#path = copied(file, hook.lane.place.kept);
-    const own = this.#askerAt(file.at);
-    this.#own = { asker: own, lanes: new Lanes(own.lane) };
-  }
+async function probesFor({ subject: hook }: LaneAsker, { asker }: Copy, seed: number): Promise<readonly Probe[]> {
+  const { subject, loaded, lane: { place } } = asker;
+  const arbitrary = probeArbitrary(fastCheck(), subject, loaded.moments, place, await exampleTexts(asker));
+  return [
+    ...withOwn(plainProbes(subject, loaded.moments, place), ownTexts(hook), place),
+    ...fastCheck().sample(arbitrary, { seed, numRuns: EVENTS }),
+  ];
+}
 
-  async with(mutant: Mutant, work: (copy: Copy) => Promise<void>): Promise<void> {
-    writeFileSync(this.#path, mutant.text);
-    const asker = this.#askerAt(this.#path);
-    using lanes = new Lanes(asker.lane);
-    try {
-      await work({ asker, lanes });
-    } finally {
-      asker.lane.close();
-    }
-  }
+/** Which of some examples is the first that a mutant does not keep; -1 if it keeps all. */
+async function firstLost(copy: Copy, examples: readonly Example[]): Promise<number> {
+  for (const [i, example] of examples.entries()) if (!await holds(copy, example)) return i;
+  return -1;
+}
 
-  [Symbol.dispose](): void {
-    this.#own.asker.lane.close();
-    this.#own.lanes[Symbol.dispose]();
+/** Looks for an event that the hook and the mutant answer differently, and makes an example of the smallest. */
+async function search(
+  own: Copy,
+  copy: Copy,
+  probes: readonly Probe[],
+  signal: AbortSignal,
+): Promise<Required<Pick<Survivor, "example" | "hook" | "mutant">> | undefined> {
+  const { asker } = own;
+  const different: { probe: Probe; is: Probed; was: Probed }[] = [];
+  for (const probe of probes) {
+    if (signal.aborted || asker.time.isOver) break;
+    const [was, is] = [await asker.ask(probe), await copy.asker.ask(probe)];
+    if (said(was) !== said(is) && said(await asker.ask(probe)) === said(was)) different.push({ probe, was, is });
+    if (different.length >= 5) break;
   }
+  const size = ({ probe }: { probe: Probe }) => JSON.stringify(probe.event).length;
+  for (const { probe, was, is } of different.toSorted((a, b) => size(a) - size(b))) {
+    const expect = expected(was, is);
+    if (expect === undefined) continue;
+    const example = await smallest({ ...probe, event: fieldsOf(probe.event, asker.lane.place), expect }, own, copy);
+    const [hook, mutant] = [whatItDid(was).action, whatItDid(is).action];
+    if (example) return { example, hook, mutant: hook === mutant ? "says other words" : mutant };
+  }
+  return undefined;
+}
 
-  #askerAt(path: string): LaneAsker {
-    const { subject, lane: { options } } = this.#hook;
-    const target = { type: "file", path, ...(subject.event !== undefined && { event: subject.event }) } as const;
-    return this.#hook.on(new Lane({ ...options, target }), { subject: { ...subject, target, file: path } });
-  }
+/** An event as an example says it: paths begin in the project. */
+function fieldsOf({ input, ...event }: Probe["event"], { project }: ScratchFolders): JsonObject {
+  const own = Object.entries(event).filter(([field]) => !OF_THE_CHECK.includes(field));
+  const fields = { ...Object.fromEntries(own), ...(input !== undefined && { tool_input: input }) };
+  return JSON.parse(JSON.stringify(fields).replaceAll(`${project}/`, ""));
+}
 
-  /** Which of some examples is the first that the mutant does not keep; -1 if it keeps all. */
-  async tells(copy: Copy, examples: readonly Example[]): Promise<number> {
-    for (const [i, example] of examples.entries()) if (!await holds(copy, example)) return i;
-    return -1;
+/** An example that the hook keeps and the mutant does not, with as few fields and words as that takes. */
+async function smallest(example: HookExample, own: Copy, copy: Copy): Promise<HookExample | undefined> {
+  const shows = async (tried: HookExample) => {
+    const read = plainExample(tried);
+    return await holds(own, read) && !await holds(copy, read);
+  };
+  if (!await shows(example)) return undefined;
+  let [small, left] = [example, smaller(example.event ?? {})];
+  for (let tries = 0; tries < 60; tries++) {
+    const { value: event, done } = left.next();
+    if (done) break;
+    const tried = { ...small, event };
+    if (await shows(tried)) [small, left] = [tried, smaller(event)];
   }
-
-  /** Looks for an event that the hook and the mutant answer differently, and makes an example of the smallest. */
-  async search(copy: Copy): Promise<Required<Pick<Survivor, "example" | "hook" | "mutant">> | undefined> {
-    const { asker } = this.#own;
-    const different: { probe: Probe; is: Probed; was: Probed }[] = [];
-    for (const probe of await this.#events()) {
-      if (this.#session.signal.aborted || asker.time.isOver) break;
-      const [was, is] = [await asker.ask(probe), await copy.asker.ask(probe)];
-      if (said(was) !== said(is) && said(await asker.ask(probe)) === said(was)) different.push({ probe, was, is });
-      if (different.length >= 5) break;
-    }
-    const size = ({ probe }: { probe: Probe }) => JSON.stringify(probe.event).length;
-    for (const { probe, was, is } of different.toSorted((a, b) => size(a) - size(b))) {
-      const expect = expected(was, is);
-      if (expect === undefined) continue;
-      const example = await this.#smallest({ ...probe, event: this.#fields(probe.event), expect }, copy);
-      const [hook, mutant] = [whatItDid(was).action, whatItDid(is).action];
-      if (example) return { example, hook, mutant: hook === mutant ? "says other words" : mutant };
-    }
-    return undefined;
-  }
-
-  /** The same for every mutant: an example found for one may catch the next. */
-  async #events(): Promise<readonly Probe[]> {
-    const { asker } = this.#own;
-    const { subject, loaded, lane: { place } } = asker;
-    const arbitrary = probeArbitrary(fastCheck(), subject, loaded.moments, place, await exampleTexts(asker));
-    return this.#probes ??= [
-      ...withOwn(plainProbes(subject, loaded.moments, place), ownTexts(this.#hook.subject), place),
-      ...fastCheck().sample(arbitrary, { seed: this.#session.seed, numRuns: EVENTS }),
-    ];
-  }
-
-  /** An event as an example says it: paths begin in the project. */
-  #fields({ input, ...event }: Probe["event"]): JsonObject {
-    const own = Object.entries(event).filter(([field]) => !OF_THE_CHECK.includes(field));
-    const fields = { ...Object.fromEntries(own), ...(input !== undefined && { tool_input: input }) };
-    return JSON.parse(JSON.stringify(fields).replaceAll(`${this.#own.asker.lane.place.project}/`, ""));
-  }
-
-  /** An example that the hook keeps and the mutant does not, with as few fields and words as that takes. */
-  async #smallest(example: HookExample, copy: Copy): Promise<HookExample | undefined> {
-    const shows = async (tried: HookExample) => {
-      const read = plainExample(tried);
-      return await holds(this.#own, read) && !await holds(copy, read);
-    };
-    if (!await shows(example)) return undefined;
-    let [small, left] = [example, smaller(example.event ?? {})];
-    for (let tries = 0; tries < 60; tries++) {
-      const { value: event, done } = left.next();
-      if (done) break;
-      const tried = { ...small, event };
-      if (await shows(tried)) [small, left] = [tried, smaller(event)];
-    }
-    return small;
-  }
+  return small;
 }
 
 async function holds({ asker, lanes }: Copy, example: Example): Promise<boolean> {
