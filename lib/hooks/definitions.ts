@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { type AnyEvent, type EventName, EVENTS } from "../core/events.ts";
 import type { Hook, HookRecord } from "../core/hook.ts";
-import { isObject, type JsonObject } from "../core/json.ts";
+import { isObject, type JsonObject, present } from "../core/json.ts";
 import { NO_OPINION, type Opinion, readNative } from "../core/verdict.ts";
 import { nearest } from "../input/nearest.ts";
 import { startOf } from "./command-hook.ts";
@@ -172,8 +172,8 @@ function partsOf(
       const template = compileTemplate(definition.prompt!);
       for (const warning of template.warnings) warn(`${file}, definition '${name}': ${warning}`);
       const { cache, model: modelName = place.modelName } = definition;
-      const { kind, dialect, run, read } = promptRecord(template, asked, { modelName, cache });
-      return { kind, dialect, read, ...withoutModel({ run, misses, onError }, asked, warn) };
+      const parts = promptRecord(template, asked, { modelName, cache });
+      return { ...parts, ...withoutModel({ ...parts, ...present({ misses, onError }) }, asked, warn) };
     }
     case "internal":
       return internalParts(name, place);

@@ -15,38 +15,23 @@ import { parseRules } from "./rule-lines.ts";
 import { readRules } from "./rule-yaml.ts";
 import { readYaml } from "./yaml.ts";
 
-interface RulesOptions {
-  readonly file: string;
-  /** `lines` is the one-line form of `.rules`. */
-  readonly form: "yaml" | "lines";
-  /** The events the hook listens to: a rule that could do nothing at any of them is a mistake. */
-  readonly events: readonly EventName[];
-}
-
-/**
- * Makes a hook of rules (U13): compiled once, asked in order, the first that applies decides. No process is started
- * and nothing can fail once the rules are loaded.
- *
- * @throws {HookLoadError} with file, line and column
- */
-export async function rulesHook(text: string, { file, form, events }: RulesOptions): Promise<RuleParts> {
-  return compileRules(await rulesIn(text, file, form), file, events);
-}
-
-/** The rules of a text, read and not yet compiled. @throws {HookLoadError} with file, line and column */
-export async function rulesIn(text: string, file: string, form: RulesOptions["form"]): Promise<readonly Rule[]> {
-  return form === "lines" ? parseRules(text, file) : readRules(await readYaml(text, file));
+/** The rules of a text, in the form that its file's name says. @throws {HookLoadError} with file, line and column */
+export async function rulesIn(text: string, file: string): Promise<readonly Rule[]> {
+  return file.endsWith(".rules") ? parseRules(text, file) : readRules(await readYaml(text, file));
 }
 
 export async function loadRules(file: HookFile, source: string): Promise<HookRecord> {
   const base = recordBase(file, readHeader(file.text), source);
-  const form = file.ext === ".rules" ? "lines" : "yaml";
-  const parts = await rulesHook(file.text, { file: file.name, form, events: base.on.map((on) => on.event) });
+  const parts = compileRules(await rulesIn(file.text, file.name), file.name, base.on.map(({ event }) => event));
   return { ...base, ...parts, namedTools: [...base.namedTools ?? [], ...parts.namedTools] };
 }
 
 type RuleParts = KindParts & Required<Pick<HookRecord, "namedTools" | "namedFields">>;
 
+/**
+ * Makes a hook of rules (U13): compiled once, asked in order, the first that applies decides. A rule that could do nothing
+ * at any of the events is a mistake, and nothing can fail once the rules are loaded.
+ */
 export function compileRules(rules: readonly Rule[], file: string, events: readonly EventName[]): RuleParts {
   if (rules.length === 0) {
     throw new HookLoadError(file, undefined, "it holds no rule: add one, or begin its name with '_'");

@@ -142,7 +142,7 @@ async function partOf(hook: Installable): Promise<ModPart | Unfit> {
       if (record.dialect !== "native") return { hook, why: "it sets isolate", fix: ELSEWHERE };
       return await modulePart(hook);
     case "rules": {
-      const rules = await rulesIn(file.text, file.name, file.ext === ".rules" ? "lines" : "yaml");
+      const rules = await rulesIn(file.text, file.name);
       return { hook, code: `config: ${config}, rules: ${JSON.stringify(rules)}` };
     }
     case "prompt": {

@@ -1,6 +1,6 @@
 import { makeOnce } from "../core/maps.ts";
 import type { AnyEvent } from "../core/events.ts";
-import { type JsonObject, present } from "../core/json.ts";
+import { isObject, type JsonObject, present } from "../core/json.ts";
 import type { Context, Hook, HookContext, HookRecord } from "../core/hook.ts";
 import { isToolUse, type Message, textOf, user } from "../core/messages.ts";
 import type { Model, ToolSpec } from "../core/model.ts";
@@ -11,7 +11,7 @@ import { optionFault } from "../input/options.ts";
 import { CACHE_SECONDS, ResponseCache, SharedCalls } from "./answer-cache.ts";
 import type { HookFile } from "./discover.ts";
 import { HookLoadError } from "./file/load-error.ts";
-import { checkedConfig, type HookConfig, type KindParts, readHeader, recordBase } from "./file/hook-record.ts";
+import { checkedConfig, type KindParts, readHeader, recordBase } from "./file/hook-record.ts";
 import { projection } from "./process/wire.ts";
 import { jsonInText, readPrompt } from "./read-answer.ts";
 import { compileTemplate, type Template } from "./template.ts";
@@ -144,36 +144,12 @@ function answerIn(message: Message): object {
   throw new Error(`Cannot use the model's answer as it holds no JSON verdict: ${JSON.stringify(start)}`);
 }
 
-/** What a prompt hook is beside its name and moments. */
-interface PromptHook extends KindParts {
-  readonly config: HookConfig;
-  readonly warnings: readonly string[];
-}
-
-/**
- * Makes a hook of a prompt file: front matter (`model`, `timeout`, `cache`) and a template.
- *
- * @throws {HookLoadError} if the front matter is wrong or the template is empty
- */
-export async function promptHook(text: string, file: string, by: PromptModel): Promise<PromptHook> {
-  const { fields, template } = await readPromptFile(text, file);
-  const { model: modelName, cache, ...rest } = fields;
-  const fault = optionFault({ model: modelName, cache }, { model: "a text", cache: "seconds, true or false" });
-  if (fault) throw new HookLoadError(file, undefined, `in its front matter ${fault.why}`);
-  const config = { ...readHeader(text), ...checkedConfig(rest) };
-  if (template.trim() === "") {
-    throw new HookLoadError(file, undefined, "it has no template: write what the model should judge");
-  }
-  return { config, ...promptRecord(compileTemplate(template.trim()), by, { modelName, cache } as PromptHookOptions) };
-}
-
 /** The part of a record that asks; without a model it has no opinion. */
-export function promptRecord(template: Template, by: PromptModel, own: PromptHookOptions): Omit<PromptHook, "config"> {
+export function promptRecord(template: Template, by: PromptModel, own: PromptHookOptions): KindParts {
   let asking: { readonly model: Model; readonly ask: Ask } | undefined;
   return {
     kind: "prompt",
     dialect: "prompt",
-    warnings: template.warnings,
     run(event, ctx) {
       const { model } = by;
       if (!model) return undefined;
@@ -187,27 +163,29 @@ export function promptRecord(template: Template, by: PromptModel, own: PromptHoo
 
 const OFF = "prompt hooks are off as there is no model to ask: set ANTHROPIC_API_KEY";
 
+/** Makes a hook of a prompt file. @throws {HookLoadError} if the front matter is wrong or the template is empty */
 export async function loadPrompt(
   file: HookFile,
   source: string,
   by: PromptModel,
   warn: (message: string) => void = () => {},
 ): Promise<HookRecord> {
-  const { config, warnings, ...hook } = await promptHook(file.text, file.name, by);
-  for (const warning of warnings) warn(`${file.name}: ${warning}`);
-  const base = recordBase(file, config, source);
-  const { misses, onError } = base;
-  return { ...base, ...hook, ...withoutModel({ run: hook.run, misses, onError }, by, warn) };
-}
-
-interface Asking extends Pick<HookRecord, "run"> {
-  readonly misses?: HookRecord["misses"] | undefined;
-  readonly onError?: HookRecord["onError"] | undefined;
+  const { fields: { model: modelName, cache, ...rest }, template: body } = await readPromptFile(file.text, file.name);
+  const fault = optionFault({ model: modelName, cache }, { model: "a text", cache: "seconds, true or false" });
+  if (fault) throw new HookLoadError(file.name, undefined, `in its front matter ${fault.why}`);
+  const base = recordBase(file, { ...readHeader(file.text), ...checkedConfig(rest) }, source);
+  if (body.trim() === "") {
+    throw new HookLoadError(file.name, undefined, "it has no template: write what the model should judge");
+  }
+  const template = compileTemplate(body.trim());
+  for (const warning of template.warnings) warn(`${file.name}: ${warning}`);
+  const parts = promptRecord(template, by, { modelName, cache } as PromptHookOptions);
+  return { ...base, ...parts, ...withoutModel({ ...base, ...parts }, by, warn) };
 }
 
 /** What a prompt hook does while there is no model: it is skipped with a warning, or refuses if its failure does. */
 export function withoutModel(
-  { run, misses, onError = "continue" }: Asking,
+  { run, misses, onError = "continue" }: Pick<HookRecord, "run" | "misses" | "onError">,
   by: PromptModel,
   warn: (message: string) => void,
 ): Pick<HookRecord, "run" | "misses"> {
@@ -255,14 +233,11 @@ export function promptJudge(model: Model, source: string, options: PromptHookOpt
   };
 }
 
-/** A prompt as it is written, and what its front matter says about it. */
-interface PromptFile {
-  readonly fields: { readonly [key: string]: unknown };
-  readonly template: string;
-}
-
-/** Reads the text of a prompt file; its `# crochet:` line belongs to neither part. */
-export async function readPromptFile(text: string, file: string): Promise<PromptFile> {
+/** A prompt as it is written, and the fields of its front matter; its `# crochet:` line belongs to neither part. */
+export async function readPromptFile(
+  text: string,
+  file: string,
+): Promise<{ readonly fields: JsonObject; readonly template: string }> {
   const { head, body, unclosed } = splitFrontMatter(text);
   if (unclosed) {
     throw new HookLoadError(file, { line: 1, column: 1 }, "its front matter is never closed: end it with a line '---'");
@@ -271,8 +246,6 @@ export async function readPromptFile(text: string, file: string): Promise<Prompt
   if (head === undefined) return { fields: {}, template };
   // A line of its own in front keeps the line numbers of the file.
   const { value, mistake } = await readYaml(`\n${head}`, file);
-  if (value !== null && (typeof value !== "object" || Array.isArray(value))) {
-    throw mistake([], "its front matter is not a list of 'key: value' lines");
-  }
-  return { fields: (value ?? {}) as PromptFile["fields"], template };
+  if (value === null || isObject(value)) return { fields: value ?? {}, template };
+  throw mistake([], "its front matter is not a list of 'key: value' lines");
 }

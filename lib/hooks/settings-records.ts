@@ -53,14 +53,13 @@ function recordOf(draft: Draft, timeout: number, twins: readonly HookRecord[], o
   const { name, on, matcher, test, handler, source } = draft;
   const onError = handler.onFailure === "block" && on.event !== "stop" ? "deny" : undefined;
   const misses = missesOf(missing(matcher, test), handler.if, twins, options.host);
-  const parts = kindOf(draft, timeout, options);
-  return {
+  const record: HookRecord = {
     ...{ name, on: [on], misses, priority: 100, timeout, enabled: options.enabled, source },
     ...present({ matcher, onError, namedTools: isAboutTool(on.event) ? listedNames(matcher) : undefined }),
     mode: handler.type === "command" && handler.async ? "async" : "gate",
-    ...parts,
-    ...(handler.type === "prompt" && withoutModel({ run: parts.run, misses, onError }, options.prompt, options.warn)),
+    ...kindOf(draft, timeout, options),
   };
+  return handler.type === "prompt" ? { ...record, ...withoutModel(record, options.prompt, options.warn) } : record;
 }
 
 /** Why a hook does not apply: its matcher, its `if`, or that an identical one before it does. */
@@ -133,13 +132,11 @@ function promptParts(
   const source = handler.prompt.includes("$ARGUMENTS") ? handler.prompt : `${handler.prompt}\n\n$ARGUMENTS`;
   const render = (event: AnyEvent) => source.replaceAll("$ARGUMENTS", () => wire(event));
   const template = { source, render, shows: (event: AnyEvent) => [wire(event)], warnings: [] };
-  const { kind, dialect, run, read } = promptRecord(template, by, { modelName: handler.model, cache: false });
+  const parts = promptRecord(template, by, { modelName: handler.model, cache: false });
   return {
-    kind,
-    dialect,
-    run,
+    ...parts,
     read: (raw, event) => {
-      const opinion = read(raw, event);
+      const opinion = parts.read(raw, event);
       if (opinion.decision !== "deny") return opinion;
       const ends = hasCall(event.event) && handler.continueOnBlock !== true;
       const reason = `[${handler.prompt}]: ${opinion.reason}`;

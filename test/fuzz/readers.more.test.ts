@@ -12,7 +12,7 @@ import { readDefinitions } from "../../lib/hooks/definitions.ts";
 import { HookLoadError } from "../../lib/hooks/file/load-error.ts";
 import { readClaude, readStdout } from "../../lib/hooks/process/read-result.ts";
 import { jsonInText, readDefinition, readPrompt } from "../../lib/hooks/read-answer.ts";
-import { rulesHook } from "../../lib/hooks/hook-rules.ts";
+import { rulesHook } from "../hooks/_rules.ts";
 import { sampleEvent } from "../../lib/hooks/samples.ts";
 import { loadSettings } from "../../lib/hooks/hook-settings.ts";
 import { readTurns } from "../../lib/hooks/toml.ts";
@@ -255,7 +255,7 @@ for (const form of ["lines", "yaml"] as const) {
     ],
     read: (text) =>
       refusing(async () => {
-        const hook = await rulesHook(text, { file: "damaged.rules", form, events: ["pre-tool-use"] });
+        const hook = await rulesHook(text, form === "lines" ? "damaged.rules" : "damaged.rules.yaml");
         hook.read(await hook.run(CALL as never, undefined as never), CALL as never);
       }, HookLoadError),
   });

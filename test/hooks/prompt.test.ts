@@ -10,7 +10,8 @@ import { codeHooks } from "../../lib/hooks/code-hooks.ts";
 import { readHookFile } from "../../lib/hooks/discover.ts";
 import { ResponseCache } from "../../lib/hooks/answer-cache.ts";
 import { promptGate, promptStop } from "../../lib/hooks/loaded-when-called.ts";
-import { askModel, HOOK_MODEL, HOOK_SYSTEM, loadPrompt, promptHook } from "../../lib/hooks/prompt-hook.ts";
+import { parseFileName } from "../../lib/hooks/file/file-name.ts";
+import { askModel, HOOK_MODEL, HOOK_SYSTEM, loadPrompt, type PromptModel } from "../../lib/hooks/prompt-hook.ts";
 import { compileTemplate } from "../../lib/hooks/template.ts";
 import { openai } from "../../lib/models/openai/openai-model.ts";
 import { scripted } from "../../lib/models/scripted.ts";
@@ -18,6 +19,12 @@ import { scratch } from "../_scratch.ts";
 import { call, fired, testContext, testEnv } from "./_events.ts";
 
 const bash = call("Bash", { command: "curl example.org", list: [1, 2, 3] });
+
+function promptHook(text: string, by: PromptModel) {
+  const [name, path] = ["x.prompt.md", "/x.prompt.md"];
+  const named = { ...parseFileName("pre-tool-use.x.prompt.md"), name, path, at: path, executable: false };
+  return loadPrompt({ ...named, text }, "hooks", by);
+}
 
 /** Asks one question with one reply. */
 function ask(reply: string, event: AnyEvent = bash) {
@@ -87,13 +94,12 @@ test("S3.23, U13: an answer is found bare, fenced or among other words", async (
 
 test("S3.26, U7: a model that cannot be reached is a failure that names its address", async () => {
   const model = openai({ model: "m", baseURL: "http://127.0.0.1:9" });
-  const hook = await promptHook("Judge {{args}}", "x", { model });
-  const record = { ...codeHooks([() => undefined])[0]!, ...hook, name: "judge" };
-  const { decision, warnings } = await fire([record], fields("pre-tool-use"), testEnv());
+  const hook = await promptHook("Judge {{args}}", { model });
+  const { decision, warnings } = await fire([hook], fields("pre-tool-use"), testEnv());
   assert.equal(decision, "continue");
   assert.match(
     warnings.join(),
-    /judge failed on pre-tool-use: Cannot call the model as http:\/\/127\.0\.0\.1:9 could not be reached/,
+    /x\.prompt\.md failed on pre-tool-use: Cannot call the model as http:\/\/127\.0\.0\.1:9 could not be reached/,
   );
 });
 
@@ -117,7 +123,7 @@ test("a denial among several answers wins: what the model quotes cannot outvote 
 
 test("U3: a prompt hook answers {ok, reason} or {action, reason, modified_data}", async () => {
   const answer = async (text: string, event = bash) => {
-    const hook = await promptHook("Judge {{args}}", "x.prompt.md", { model: scripted([{ text }]) });
+    const hook = await promptHook("Judge {{args}}", { model: scripted([{ text }]) });
     return hook.read(await hook.run(event, testContext()), event);
   };
   assert.deepEqual(await answer('{"ok": true}'), {});
@@ -132,8 +138,8 @@ test("U3: a prompt hook answers {ok, reason} or {action, reason, modified_data}"
 test("S3.24, U13: front matter sets model, timeout and cache, and any other config", async () => {
   const model = scripted([], { then: { text: '{"ok": true}' } });
   const text = "---\nmodel: tiny\ntimeout: 7\ncache: false\nmatcher: Edit|Write\n---\n\nJudge {{tool}}\n";
-  const hook = await promptHook(text, "x.prompt.md", { model, modelName: "settings" });
-  assert.deepEqual(hook.config, { timeout: 7, matcher: "Edit|Write" });
+  const hook = await promptHook(text, { model, modelName: "settings" });
+  assert.deepEqual([hook.timeout, hook.matcher], [7, "Edit|Write"]);
   await hook.run(bash, testContext());
   await hook.run(bash, testContext());
   assert.equal(model.requests.length, 2);
@@ -150,7 +156,7 @@ test("S3.18, U13: the model is the front matter's, else the settings', else a fa
     ] as const
   ) {
     const model = scripted([{ text: '{"ok": true}' }]);
-    await (await promptHook(text, "x.prompt.md", { model, modelName })).run(bash, testContext());
+    await (await promptHook(text, { model, modelName })).run(bash, testContext());
     assert.equal(model.requests[0]!.model, expected);
   }
   assert.match(HOOK_MODEL, /haiku/, "the fast models of the default provider");
@@ -158,7 +164,7 @@ test("S3.18, U13: the model is the front matter's, else the settings', else a fa
 
 test("U7: a prompt file with a mistake does not load", async () => {
   const refused = async (text: string) =>
-    await promptHook(text, "x.prompt.md", { model: undefined }).then(() => "", (error) => error.message);
+    await promptHook(text, { model: undefined }).then(() => "", (error) => error.message);
   assert.match(await refused("---\nmodel: [\n---\nx"), /^Cannot load x\.prompt\.md:\d+:\d+ as it is not valid YAML/);
   assert.match(await refused("---\nmodell: x\n---\nx"), /option 'modell' is unknown/);
   assert.match(
@@ -294,11 +300,13 @@ function fields(event: string, more: object = {}) {
 }
 
 test("U7: a prompt hook that fails lets the call pass with a visible warning", async () => {
-  const hook = await promptHook("Judge {{args}}", "x", { model: scripted([{ text: "?" }]) });
-  const record = { ...codeHooks([() => undefined])[0]!, ...hook, name: "judge" };
-  const folded = await fire([record], fields("pre-tool-use"), testEnv());
+  const folded = await fire(
+    [await promptHook("Judge {{args}}", { model: scripted([{ text: "?" }]) })],
+    fields("pre-tool-use"),
+    testEnv(),
+  );
   assert.equal(folded.decision, "continue");
-  assert.match(folded.warnings[0]!, /judge failed on pre-tool-use: .*no JSON verdict/);
+  assert.match(folded.warnings[0]!, /x\.prompt\.md failed on pre-tool-use: .*no JSON verdict/);
 });
 
 test("S4.20, U7: promptGate() denies if the model says no, changes if it says so, and fails closed", async () => {
@@ -326,7 +334,7 @@ test("S4.20, S3.23: a prompt hook asks for its verdict by a forced tool with a s
       (await fire(codeHooks([{ preToolUse: promptGate(model, "?") }]), fields("pre-tool-use"), testEnv())).reason,
     async (model) => (await fire(codeHooks([{ stop: promptStop(model, "?") }]), fields("stop"), testEnv())).reason,
     async (model) => {
-      const { read, run } = await promptHook("Judge {{tool}}", "x.prompt.md", { model });
+      const { read, run } = await promptHook("Judge {{tool}}", { model });
       return read(await run(bash, testContext()), bash).reason;
     },
   ];

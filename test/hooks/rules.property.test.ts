@@ -2,10 +2,10 @@ import fc from "fast-check";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compileNameGlob } from "../../lib/hooks/name-glob.ts";
-import { rulesHook } from "../../lib/hooks/hook-rules.ts";
 import { runaway } from "../../lib/regex/runaway.ts";
 import { tries } from "../_counts.ts";
 import { call, testContext } from "./_events.ts";
+import { rulesHook } from "./_rules.ts";
 
 type Condition =
   | { field: string; operator: string; value: string | number | boolean }
@@ -125,9 +125,8 @@ test("U13: the one-line form and the YAML form of the same rules always decide a
       event,
       fc.nat(5),
       async (rules, fired, n) => {
-        const events = ["pre-tool-use"] as const;
-        const lines = await rulesHook(asLines(rules, n), { file: "x.rules", form: "lines", events });
-        const yaml = await rulesHook(asYaml(rules), { file: "x.rules.yaml", form: "yaml", events });
+        const lines = await rulesHook(asLines(rules, n));
+        const yaml = await rulesHook(asYaml(rules), "x.rules.yaml");
         assert.deepEqual(lines.run(fired, testContext()), yaml.run(fired, testContext()));
       },
     ),
@@ -139,7 +138,7 @@ test("S3.28: the first rule that matches alone always decides for the list", asy
   await fc.assert(
     fc.asyncProperty(fc.array(condition, { minLength: 1, maxLength: 5 }), event, async (conditions, fired) => {
       const decide = async (rules: Rule[]) => {
-        const hook = await rulesHook(asYaml(rules), { file: "x", form: "yaml", events: ["pre-tool-use"] });
+        const hook = await rulesHook(asYaml(rules), "x.rules.yaml");
         return hook.read(hook.run(fired, testContext()), fired).reason;
       };
       const rules = conditions.map((when, i) => ({ when, action: i % 2 ? "deny" : "continue", reason: `rule ${i}` }));
@@ -153,11 +152,7 @@ test("S3.28: the first rule that matches alone always decides for the list", asy
 
 test("U13: 'and', 'or' and 'not' always mean what they mean in logic", async () => {
   const holds = async (when: Condition, fired: ReturnType<typeof call>) => {
-    const hook = await rulesHook(asYaml([{ when, action: "deny", reason: "x" }]), {
-      file: "x",
-      form: "yaml",
-      events: ["pre-tool-use"],
-    });
+    const hook = await rulesHook(asYaml([{ when, action: "deny", reason: "x" }]), "x.rules.yaml");
     return hook.read(hook.run(fired, testContext()), fired).decision === "deny";
   };
   await fc.assert(

@@ -4,21 +4,21 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { EventName } from "../../lib/core/events.ts";
 import { readHookFile } from "../../lib/hooks/discover.ts";
-import { loadRules, rulesHook } from "../../lib/hooks/hook-rules.ts";
+import { loadRules } from "../../lib/hooks/hook-rules.ts";
 import { scratch } from "../_scratch.ts";
 import { call, fired, testContext, testEnv } from "./_events.ts";
+import { rulesHook } from "./_rules.ts";
 
 const PRE: readonly EventName[] = ["pre-tool-use"];
 
 async function decide(rules: string, event = call("Bash", { command: "rm -rf /tmp/x" }), form?: "yaml") {
-  const events = [event.event];
-  const hook = await rulesHook(rules, { file: "guard.rules", form: form ?? "lines", events });
+  const hook = await rulesHook(rules, form ? "guard.rules.yaml" : "guard.rules", [event.event]);
   return hook.read(hook.run(event, testContext()), event);
 }
 
 async function refused(rules: string, form: "yaml" | "lines" = "lines", events = PRE): Promise<string> {
   try {
-    await rulesHook(rules, { file: form === "yaml" ? "g.rules.yaml" : "g.rules", form, events });
+    await rulesHook(rules, form === "yaml" ? "g.rules.yaml" : "g.rules", events);
   } catch (error) {
     return (error as Error).message;
   }
@@ -153,11 +153,7 @@ test("U13: modify sets a path inside the subject in a copy; the event stays as i
 });
 
 test("U13: what one answer gave cannot change the next", async () => {
-  const hook = await rulesHook(`tool equals "Bash" -> modify(args.list = [1])`, {
-    file: "g.rules",
-    form: "lines",
-    events: PRE,
-  });
+  const hook = await rulesHook(`tool equals "Bash" -> modify(args.list = [1])`);
   const event = call("Bash", {});
   const first = hook.read(hook.run(event, testContext()), event).value!.to as { list: number[] };
   first.list.push(2);
@@ -207,11 +203,8 @@ test("U13: modify outside the subject is a load error with its place", async () 
 });
 
 test("U13: a rule that means nothing at one of several events is passed over there", async () => {
-  const hook = await rulesHook(`event contains "" -> modify(args.x = 1)\nevent contains "" -> deny("second")`, {
-    file: "g.rules",
-    form: "lines",
-    events: ["pre-tool-use", "model-switch"],
-  });
+  const rules = `event contains "" -> modify(args.x = 1)\nevent contains "" -> deny("second")`;
+  const hook = await rulesHook(rules, "g.rules", ["pre-tool-use", "model-switch"]);
   const answer = (event: ReturnType<typeof call>) => hook.read(hook.run(event, testContext()), event);
   assert.deepEqual(answer(call("Bash", {})).value, { to: { x: 1 } });
   assert.equal(answer(fired("model-switch", { old_model: null, new_model: "m" })).reason, "second");
@@ -339,11 +332,7 @@ test("loadRules() makes the record of a file, with its header and tools", async 
 });
 
 test("S3.29: rules are decided in this process, at once, and never spawn one", async () => {
-  const { run, read } = await rulesHook('args.command contains "rm" -> deny("no rm")', {
-    file: "x.rules",
-    form: "lines",
-    events: ["pre-tool-use"],
-  });
+  const { run, read } = await rulesHook('args.command contains "rm" -> deny("no rm")');
   const event = call("Bash", { command: "rm -rf /" });
   const answer = run(event, testContext({ ...testEnv(), exec: () => assert.fail("a process was asked for") }));
   assert.ok(!(answer instanceof Promise), "nothing is waited for");

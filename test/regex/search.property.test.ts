@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rulesHook } from "../../lib/hooks/hook-rules.ts";
+import { rulesHook } from "../hooks/_rules.ts";
 import { parseRule } from "../../lib/permissions/parse-rule.ts";
 import { boundedSearch, linearSearch } from "../../lib/regex/bounded-search.ts";
 import { runaway } from "../../lib/regex/runaway.ts";
@@ -76,7 +76,7 @@ test("a search in linear time never says other than the engine, and says what it
 /** What a rule against piping into a shell says of a command. */
 async function decide(command: string): Promise<string | undefined> {
   const rule = `args.command matches 'curl.*\\|.*sh' -> deny("no")`;
-  const { run, read } = await rulesHook(rule, { file: "x.rules", form: "lines", events: ["pre-tool-use"] });
+  const { run, read } = await rulesHook(rule);
   const event = call("Bash", { command });
   return read(await run(event, testContext()), event).decision;
 }
