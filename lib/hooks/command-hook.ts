@@ -68,19 +68,13 @@ export function failureWords(error: unknown, event: AnyEvent, called: Called, bl
   return refusalWords(speakerOf(event, called), `[${called.command}]: ${why}`);
 }
 
-interface Start {
-  /** Where and in what it runs, in the session's sandbox if there is one. */
-  readonly place: GroupOptions;
-  readonly signal: AbortSignal;
-  readonly onOutput: ProcessOptions["onOutput"];
-  readonly outputDir: () => string;
-}
-
-/** How the process of a hook is started for one event, and who hears it. */
+/** Where and in what the process of a hook runs for one event, in the session's sandbox if there is one, and who hears it. */
 export async function startOf(
   { name, command, args }: Pick<CommandOptions, "name" | "command" | "args">,
   start: HookStart,
-): Promise<Start> {
+): Promise<
+  { readonly place: GroupOptions } & Pick<ProcessOptions, "onOutput" | "outputDir"> & { signal: AbortSignal }
+> {
   const { host, event, ctx: { signal } } = start;
   const { onOutput: heard } = host;
   const wrap = host.confine && await host.confine();

@@ -2,9 +2,9 @@ import type { EventName, EVENTS } from "../core/events.ts";
 import type { OnError } from "../core/hook.ts";
 import { isObject, type JsonObject } from "../core/json.ts";
 import { shown } from "../core/shown.ts";
-import { optionFault, type OptionKind } from "../input/options.ts";
+import { type Kinds, optionFault, type OptionKind } from "../input/options.ts";
 import type { Action, Operator } from "./rule.ts";
-import type { YamlText } from "./yaml.ts";
+import type { Path, YamlText } from "./yaml.ts";
 
 export const HOOK_TYPES = ["internal", "command", "llm", "inline"] as const;
 
@@ -75,7 +75,6 @@ export interface HookDefinitions {
   };
 }
 
-export type Path = readonly (string | number)[];
 /** The default time limit, in seconds. */
 const TIMEOUT = 30;
 
@@ -98,8 +97,6 @@ export interface Definition {
 
 /** When a definition applies: all that is given must hold. */
 export type DefinitionMatcher = { readonly [K in keyof HookMatcher]?: readonly string[] };
-
-type Kinds = { readonly [key: string]: OptionKind };
 
 export const MATCHER: { readonly [K in keyof Required<HookMatcher>]: OptionKind } = {
   events: "a text or a list of texts",

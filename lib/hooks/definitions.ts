@@ -6,7 +6,7 @@ import { isObject, type JsonObject, present } from "../core/json.ts";
 import { NO_OPINION, type Opinion, readNative } from "../core/verdict.ts";
 import { nearest } from "../input/nearest.ts";
 import { startOf } from "./command-hook.ts";
-import { type Definition, fieldsOf, type HookDefinitions, type Path, readEntry } from "./definition.ts";
+import { type Definition, fieldsOf, type HookDefinitions, readEntry } from "./definition.ts";
 import { conditionsOf, momentsOf } from "./definition-matcher.ts";
 import { HookLoadError } from "./file/load-error.ts";
 import { type KindParts, listedNames } from "./file/hook-record.ts";
@@ -23,7 +23,7 @@ import { parseRules } from "./rule-lines.ts";
 import { rulesIn } from "./rule-yaml.ts";
 import { compileRules } from "./hook-rules.ts";
 import { compileTemplate } from "./template.ts";
-import { readYaml, type YamlText } from "./yaml.ts";
+import { type Path, readYaml, type YamlText } from "./yaml.ts";
 
 export interface DefinitionsOptions {
   /** Where relative scripts and path patterns begin. @default the folder of the file */

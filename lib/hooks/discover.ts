@@ -6,6 +6,7 @@ import { hookOn, type HookRecord, type OnError } from "../core/hook.ts";
 import { kebab } from "../core/names.ts";
 import { thrownWords } from "../core/shown.ts";
 import { NO_OPINION } from "../core/verdict.ts";
+import { entriesOf } from "../files/tree.ts";
 import { isExecutable, programOf } from "../process/programs.ts";
 import {
   BadFileName,
@@ -59,7 +60,7 @@ export function discover(folder: string, isLeftOut: (name: string) => boolean = 
   const root = realpathSync(folder);
   const problems: Problem[] = [];
   // Names first, then bytes: going back and forth between the two takes twice as long.
-  const named = entries(root).filter(({ name }) => !isSkipped(name) && !isLeftOut(name)).map((entry) => ({
+  const named = entriesOf(root).filter(({ name }) => !isSkipped(name) && !isLeftOut(name)).map((entry) => ({
     entry,
     name: parsed(entry.name),
   }));
@@ -95,11 +96,6 @@ export function holdsHooks(folder: string): boolean {
     return !["ENOENT", "ENOTDIR"].includes((error as { code?: string }).code ?? "") ||
       lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   }
-}
-
-/** By name, in code units: the same on every machine and in every language. */
-function entries(root: string): Dirent[] {
-  return readdirSync(root, { withFileTypes: true }).sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
 function inOrder(a: HookFile, b: HookFile): number {
@@ -208,19 +204,10 @@ export async function loadHook(file: HookFile, options: LoadOptions): Promise<Ho
 
 async function loadCommand(file: HookFile, source: string, host: HookHost): Promise<HookRecord> {
   const { commandHook } = await import("./command-hook.ts");
-  const config = readHeader(file.text);
-  const base = recordBase(file, config, source);
-  const { command, args } = programOf(file);
-  const parts = commandHook({
-    name: file.name,
-    command,
-    args,
-    label: file.name,
-    registered: file.event,
-    async: base.mode === "async",
-    timeout: base.timeout,
-  }, host);
-  return { ...base, ...parts };
+  const base = recordBase(file, readHeader(file.text), source);
+  const { name, event: registered } = file;
+  const call = { name, ...programOf(file), label: name, registered, async: base.mode === "async" };
+  return { ...base, ...commandHook({ ...call, timeout: base.timeout }, host) };
 }
 
 /** A hook that cannot be loaded: it stays in its place and fails, so that a broken gate does not open. */

@@ -18,9 +18,11 @@ import { thrownWords } from "../core/shown.ts";
 import type { Discovery, HookFile, Problem } from "./discover.ts";
 import { brokenHook, discover, loadHook, loadMessage, problemHook } from "./discover.ts";
 import { isSkipped, isTestOfHook } from "./file/file-name.ts";
+import type { ReadBytes } from "./file/imports.ts";
 import type { ModuleFolder } from "./module-hook.ts";
 import type { HookHost } from "./process/hook-host.ts";
 import type { PromptModel } from "./prompt-hook.ts";
+import { entriesOf } from "../files/tree.ts";
 import { atExit } from "../process/at-exit.ts";
 import { type BuiltFolder, builtProgram } from "../runtime/importing.ts";
 import { sha256 } from "../runtime/sha256.ts";
@@ -221,7 +223,7 @@ interface Leaf {
 function* leaves(root: string, prefix = "", above: readonly string[] = []): Generator<Leaf> {
   const real = realpathSync(root);
   if (above.includes(real)) return; // a link back up: what it leads to is counted already
-  for (const entry of readdirSync(root, { withFileTypes: true }).sort((a, b) => a.name < b.name ? -1 : 1)) {
+  for (const entry of entriesOf(root)) {
     const path = join(root, entry.name);
     const name = prefix + entry.name;
     const link = entry.isSymbolicLink() ? readlinkSync(path) : undefined;
@@ -242,17 +244,15 @@ function counted(root: string, which: (name: string) => boolean): Leaf[] {
   return found;
 }
 
-/** Reads a file; undefined if it cannot be hashed by its bytes. */
-type Read = (path: string) => Uint8Array | undefined;
-
-const readAny: Read = (path) => statSync(path, { throwIfNoEntry: false })?.isFile() ? readFileSync(path) : undefined;
+const readAny: ReadBytes = (path) =>
+  statSync(path, { throwIfNoEntry: false })?.isFile() ? readFileSync(path) : undefined;
 
 /** The hash of each file of a folder by its name: its bytes, where it leads as a link, and whether it may be run. */
-export function fileHashes(root: string, read = readAny): { [name: string]: string } {
+export function fileHashes(root: string, read: ReadBytes): { [name: string]: string } {
   return Object.fromEntries(counted(root, () => true).map((leaf) => [leaf.name, hashOf(leaf, read)]));
 }
 
-export function treeHash(root: string): string {
+function treeHash(root: string): string {
   return joined(counted(root, () => true));
 }
 
@@ -262,7 +262,7 @@ function joined(leaves: readonly Leaf[]): string {
   return hash.digest("hex");
 }
 
-function hashOf({ path, link }: Leaf, read: Read): string {
+function hashOf({ path, link }: Leaf, read: ReadBytes): string {
   const bytes = read(path);
   const isProgram = ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o111) !== 0;
   const kind = bytes === undefined ? "other" : isProgram ? "program" : "file";

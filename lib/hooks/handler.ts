@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "../core/json.ts";
 import { shown } from "../core/shown.ts";
-import { optionFault, type OptionKind } from "../input/options.ts";
+import { type Kinds, optionFault } from "../input/options.ts";
 
 /** One hook of a settings file, checked: what its type needs is there, and every value fits. */
 export type Handler =
@@ -79,8 +79,6 @@ function* groupEntries(group: unknown, event: string, at: string): Generator<Ent
 interface Unsupported {
   readonly unsupported: string;
 }
-
-type Kinds = { readonly [field: string]: OptionKind };
 
 /** The fields of each type, first the one that it needs. Others are tolerated. */
 const FIELDS: { readonly [type: string]: Kinds } = {

@@ -14,7 +14,7 @@ import { readBrought } from "../files/confine.ts";
 import { hashOf } from "../runtime/sha256.ts";
 import { holdsHooks } from "./discover.ts";
 import { isSkipped, parseFileName } from "./file/file-name.ts";
-import { type Imports, importsOf } from "./file/imports.ts";
+import { type Imports, importsOf, type ReadBytes } from "./file/imports.ts";
 import { type Environment, realOr } from "./file/user-places.ts";
 import { fileHashes, type Gatekeeper } from "./folder.ts";
 
@@ -257,7 +257,7 @@ function imported(dir: string, names: readonly string[]): Imports {
   return { inside: inside.filter((file) => !file.startsWith("hooks/")), outside };
 }
 
-function reader(dir: string): (path: string) => Uint8Array | undefined {
+function reader(dir: string): ReadBytes {
   return (path) => readBrought(dir, path);
 }
 

@@ -114,21 +114,13 @@ async function bodyOf(answer: IncomingMessage): Promise<string> {
   return decodeChunks(chunks);
 }
 
+const LOCAL = [
+  ...["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"],
+  ...["192.168.0.0/16", "224.0.0.0/3", "::/127", "fc00::/7", "fe80::/10", "ff00::/8"],
+];
 const local = new BlockList();
-for (
-  const [net, bits] of [
-    ["0.0.0.0", 8],
-    ["10.0.0.0", 8],
-    ["100.64.0.0", 10],
-    ["127.0.0.0", 8],
-    ["169.254.0.0", 16],
-    ["172.16.0.0", 12],
-    ["192.168.0.0", 16],
-    ["224.0.0.0", 3],
-  ] as const
-) local.addSubnet(net, bits, "ipv4");
-for (const [net, bits] of [["::", 127], ["fc00::", 7], ["fe80::", 10], ["ff00::", 8]] as const) {
-  local.addSubnet(net, bits, "ipv6");
+for (const [net, bits] of LOCAL.map((one) => one.split("/") as [string, string])) {
+  local.addSubnet(net, Number(bits), net.includes(":") ? "ipv6" : "ipv4");
 }
 
 /** Whether an address is this machine, a private network, or nowhere at all; a list knows IPv4 written as IPv6. */

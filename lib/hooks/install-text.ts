@@ -4,6 +4,7 @@ import { claude } from "./hosts/claude.ts";
 import type { Host } from "./hosts/host.ts";
 import type { HostEntry } from "./install-line.ts";
 import { type Jsonc, parseJsonc } from "./jsonc.ts";
+import type { Path } from "./yaml.ts";
 
 type Group = { readonly matcher?: string; readonly hooks: readonly { readonly command?: unknown }[] };
 type Lists = Pick<NonNullable<Host["settings"]["lists"]>, "at" | "version" | "entry">;
@@ -128,8 +129,6 @@ function hooksIn(edit: JsonText, lists: Lists): { readonly [event: string]: read
     }),
   );
 }
-
-type Path = readonly (string | number)[];
 
 /**
  * A JSON text, comments and all, that is changed by putting text in and taking text out: what is not meant stays as it

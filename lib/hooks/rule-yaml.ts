@@ -1,11 +1,8 @@
 import { isObject, type JsonObject } from "../core/json.ts";
 import { shown } from "../core/shown.ts";
-import { optionFault, type OptionKind } from "../input/options.ts";
+import { type Kinds, optionFault } from "../input/options.ts";
 import { ACTIONS, type Condition, isFieldPath, MOST_NESTED, oneOf, OPERATORS, type Rule, scalarText } from "./rule.ts";
-import type { YamlText } from "./yaml.ts";
-
-type Path = readonly (string | number)[];
-type Kinds = { readonly [key: string]: OptionKind };
+import type { Path, YamlText } from "./yaml.ts";
 
 export const TEST: Kinds = {
   field: "a text",

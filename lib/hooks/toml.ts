@@ -4,7 +4,7 @@ import type { AnyEvent } from "../core/events.ts";
 import { type Hook, type HookContext, hookOn, type HookRecord } from "../core/hook.ts";
 import { quietly } from "../core/json.ts";
 import { NO_OPINION, type Opinion, OutOfTime, UnusableAnswer } from "../core/verdict.ts";
-import { optionFault, type OptionKind } from "../input/options.ts";
+import { type Kinds, optionFault } from "../input/options.ts";
 import { HookLoadError } from "./file/load-error.ts";
 import { hookEnvironment, type HookHost, outputFolder, persisted } from "./process/hook-host.ts";
 import { howEnded, type ProcessResult, runProcess, type Stream } from "../process/process.ts";
@@ -265,8 +265,6 @@ export const KEYS: Kinds = {
   timeout: "a number of seconds",
   on_failure: ["continue", "stop"],
 };
-
-type Kinds = { readonly [key: string]: OptionKind };
 
 /** Reads the file. A fault in one table leaves the other alone. */
 export async function readTurns(

@@ -1,6 +1,7 @@
 import { HookLoadError, type Position, positionOf } from "./file/load-error.ts";
 
-type Path = readonly (string | number)[];
+/** Of a part of the document: keys and places in lists. */
+export type Path = readonly (string | number)[];
 
 /** A YAML (or JSON) text as data, which still knows where each part of it stood. */
 export interface YamlText {

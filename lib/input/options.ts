@@ -5,6 +5,8 @@ import { shown } from "../core/shown.ts";
 /** What an option must be: of a kind, or one of some words. `any`: it is checked where it is read. */
 export type OptionKind = Kind | readonly (string | boolean)[];
 
+export type Kinds = { readonly [option: string]: OptionKind };
+
 /** What editors know of a value: JSON Schema, draft-07. */
 export type Schema = { readonly [keyword: string]: unknown };
 
@@ -74,11 +76,7 @@ type Kind =
  *
  * @throws {TypeError} that names the option, where it was given and what it should be
  */
-export function checkOptions(
-  given: object,
-  kinds: { readonly [option: string]: OptionKind },
-  doing: string,
-): void {
+export function checkOptions(given: object, kinds: Kinds, doing: string): void {
   if (!isObject(given)) throw new TypeError(`Cannot ${doing} as its options are ${shown(given)}: give an object`);
   const fault = optionFault(given, kinds);
   if (fault) throw new TypeError(`Cannot ${doing} as ${fault.why}`);
@@ -87,7 +85,7 @@ export function checkOptions(
 /** The first option that is unknown or of the wrong kind, and what it should be. */
 export function optionFault(
   given: object,
-  kinds: { readonly [option: string]: OptionKind },
+  kinds: Kinds,
 ): { readonly option: string; readonly why: string } | undefined {
   for (const [option, value] of Object.entries(given)) {
     const kind = Object.hasOwn(kinds, option) ? kinds[option]! : undefined;

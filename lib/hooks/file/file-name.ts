@@ -152,9 +152,8 @@ export function parseFileName(file: string, options: { executable?: boolean } = 
   return { event, on, tools, priority: number === undefined ? undefined : Number(number), label, ext, kind };
 }
 
-function knownExtension(file: string): readonly [ext: string, kind: FileKind] | undefined {
-  for (const known of EXTENSIONS) if (file.endsWith(known[0])) return known;
-  return undefined;
+function knownExtension(file: string): (typeof EXTENSIONS)[number] | undefined {
+  return EXTENSIONS.find(([ext]) => file.endsWith(ext));
 }
 
 /** What decides a file's kind; empty if it is not an extension of a hook. */
@@ -199,13 +198,10 @@ export function formatFileName(parts: {
   readonly ext?: string;
 }): string {
   const { priority, event, tools = [], label, ext = "" } = parts;
-  return [
-    priority === undefined ? "" : `${priority}-`,
-    event,
-    tools.length > 0 ? `@${tools.join("+")}` : "",
-    label === undefined ? "" : `.${label}`,
-    ext,
-  ].join("");
+  const number = priority === undefined ? "" : `${priority}-`;
+  const named = tools.length > 0 ? `@${tools.join("+")}` : "";
+  const labelled = label === undefined ? "" : `.${label}`;
+  return number + event + named + labelled + ext;
 }
 
 /** A valid name that is as close to the given one as possible. */

@@ -11,7 +11,8 @@ export interface Imports {
   readonly outside: readonly string[];
 }
 
-type Read = (path: string) => Uint8Array | undefined;
+/** Reads a file; undefined if there is nothing that counts. */
+export type ReadBytes = (path: string) => Uint8Array | undefined;
 
 /** Specifiers as they are written; one that is put together while the module runs is not seen. */
 const SPECIFIER = /\b(?:from|import|require)\s*\(?\s*(["'])([^"'\n]+)\1/g;
@@ -21,7 +22,7 @@ const MODULE = /\.[cm]?[jt]sx?$/;
 const ENDINGS = ["", ".ts", ".js", ".mjs", "/index.ts", "/index.js"];
 
 /** What modules of a project import, and what that imports in turn. Nothing is imported. */
-export function importsOf(project: string, modules: readonly string[], read: Read): Imports {
+export function importsOf(project: string, modules: readonly string[], read: ReadBytes): Imports {
   const root = realOr(project);
   const seen = new Set(modules.map(realOr));
   const queue = [...seen].filter((path) => MODULE.test(path));
@@ -60,7 +61,7 @@ function fileAt(path: string): string | undefined {
 }
 
 /** What a name of the package's own `imports` (`#lib/x`) may stand for, whatever the conditions are. */
-function ownImports(from: string, root: string, name: string, read: Read): string[] {
+function ownImports(from: string, root: string, name: string, read: ReadBytes): string[] {
   let folder = from;
   while (folder !== root && isInside(folder, root) && !existsSync(join(folder, "package.json"))) {
     folder = dirname(folder);

@@ -18,19 +18,11 @@ interface PathRequest {
   readonly path: string;
 }
 
-/** One file of code, and why Claude Code would not take it as a module: undefined if it would. */
-export interface Bundle {
-  readonly code: string;
-  readonly unfit: string | undefined;
-}
-
 /**
- * Bundles modules for the inside of Claude Code. A builtin or a global that is missing there gets a name of ours, which
- * is found in the code only if it is used: what nothing calls is left out.
- *
- * @throws {Error} if it cannot be bundled, with why in the words of the bundler
+ * Bundles modules for the inside of Claude Code: `unfit` says why it would not take the code. A builtin or a global that is
+ * missing there gets a name of ours, found in the code only if it is used. @throws {Error} in the words of the bundler
  */
-export async function modBundle(source: string, minify = false): Promise<Bundle> {
+export async function modBundle(source: string, minify = false): Promise<{ code: string; unfit: string | undefined }> {
   const builtins: string[] = [];
   const code = await bundle(source, {
     target: "browser",
