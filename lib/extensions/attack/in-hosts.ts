@@ -5,12 +5,13 @@ import { type Io, UsageError } from "../../cli/kit/io.ts";
 import type { Item, Word } from "../../cli/kit/verdict.ts";
 import { several } from "../../cli/show/text.ts";
 import { sandboxWorks } from "../check/hook-lane.ts";
+import type { ToolUse } from "../../hooks/hosts/channel.ts";
 import { HOSTS, unseenIn } from "../../hooks/hosts/index.ts";
 import { carryOut, installableIn, type InstallPlace, planInstall } from "../../hooks/install.ts";
 import { saidBy } from "../lab/lab-judge.ts";
 import { RESULT } from "../lab/lab-model.ts";
 import { holdSession, type LabSession, movedTo, type Traces } from "../lab/room.ts";
-import { type Play, playsOf, type ScriptedCall, typedInto } from "../lab/script.ts";
+import { type Play, playsOf, typedInto } from "../lab/script.ts";
 import { linkPackages } from "../lab/test-in.ts";
 import { hostProgram, type HostWish, NoProgram } from "../lab/versions.ts";
 import type { Attacked } from "./attack-worker.ts";
@@ -110,7 +111,7 @@ const secondsSince = (began: number) => (performance.now() - began) / 1000;
 
 /** A finding has a session of its own in each channel; what was refused shares one. */
 function sessionsFor({ host }: HostWish, { findings, refused = [] }: Attacked, cwd: string): PlayedCalls[] {
-  const plays = (call: ScriptedCall) => [...playsOf(host, "pre-tool-use", call, cwd), ...typedInto(host, call)];
+  const plays = (call: ToolUse) => [...playsOf(host, "pre-tool-use", call, cwd), ...typedInto(host, call)];
   const found = findings.flatMap(({ calls }, i) => {
     const [first, ...others] = calls.map(plays);
     const rest = others.map(([one]) => one!);

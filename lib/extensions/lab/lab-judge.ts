@@ -3,11 +3,12 @@ import type { AnyEvent, EventName, Fired } from "../../core/events.ts";
 import type { Folded } from "../../core/fold.ts";
 import { isObject, parsed } from "../../core/json.ts";
 import type { Opinion } from "../../core/verdict.ts";
+import type { ToolUse } from "../../hooks/hosts/channel.ts";
 import { type HostName, HOSTS } from "../../hooks/hosts/index.ts";
 import { fitting } from "../../hooks/hosts/write-answer.ts";
 import { offered, RESULT } from "./lab-model.ts";
 import { type HeardHook, movedTo, type Traces } from "./room.ts";
-import { MARK, type ScriptedCall } from "./script.ts";
+import { MARK } from "./script.ts";
 
 /** What a hook did to a session. `allowed`: a call ran that its twin was refused. */
 export type SeenEffect = "denied" | "changed" | "sent back" | "ended" | "allowed" | "none";
@@ -17,7 +18,7 @@ export interface Expectation {
   readonly effect: SeenEffect;
   /** The words of the hook that the model should read. */
   readonly words: readonly string[];
-  readonly input?: ScriptedCall["input"];
+  readonly input?: ToolUse["input"];
   /** Why the host cannot do it: then nothing is expected. */
   readonly cannot?: string;
 }
@@ -107,7 +108,7 @@ export interface Pair {
   /** Whether the hook is in a mod: that it ran is then seen only by what it does. */
   readonly isMod: boolean;
   /** The call, and the project that its paths are of. */
-  readonly call: ScriptedCall | undefined;
+  readonly call: ToolUse | undefined;
   readonly template: string;
 }
 

@@ -1,10 +1,11 @@
 import { join } from "node:path";
 import type { EventName, Fired } from "../../core/events.ts";
 import type { Folded } from "../../core/fold.ts";
+import type { ToolUse } from "../../hooks/hosts/channel.ts";
 import { hostEvent, type HostName } from "../../hooks/hosts/index.ts";
 import { expectedIn, judge, type LabRun } from "./lab-judge.ts";
 import { holdSession, type LabSession } from "./room.ts";
-import { callAt, type Play, playsOf, type ScriptedCall, scriptOf, unmade } from "./script.ts";
+import { callAt, type Play, playsOf, scriptOf, unmade } from "./script.ts";
 import { offered } from "./lab-model.ts";
 import type { Getting, HostProgram, HostWish } from "./versions.ts";
 import { hostProgram, NoProgram } from "./versions.ts";
@@ -84,7 +85,7 @@ async function playIn(
   hook: LabHook,
   { stdin, fired, folded, said }: LabCase,
   play: Play | undefined,
-  call: ScriptedCall | undefined,
+  call: ToolUse | undefined,
   isOther: boolean,
   { confined, signal, env, timeout, say }: LabOptions,
 ): Promise<LabRun & { readonly offers: readonly string[] }> {

@@ -1,13 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type HostName, HOSTS } from "../../hooks/hosts/index.ts";
-import { isNotebook, waysOf } from "../../hooks/hosts/channel.ts";
+import { isNotebook, type ToolUse, waysOf } from "../../hooks/hosts/channel.ts";
 import type { LabStep, ModelCall, ModelView } from "./lab-model.ts";
 import type { JsonObject } from "../../core/json.ts";
-
-export interface ScriptedCall {
-  readonly tool: string;
-  readonly input: JsonObject;
-}
 
 /** What makes an event happen: what the person and the model say. */
 export interface Script {
@@ -56,7 +51,7 @@ export function unmade(host: HostName, event: string, tool: string): string | un
 }
 
 /** The call that an event is about; undefined for an event without one. */
-export function callAt(event: string, wire: JsonObject, isSet: boolean, host: HostName): ScriptedCall | undefined {
+export function callAt(event: string, wire: JsonObject, isSet: boolean, host: HostName): ToolUse | undefined {
   if (WITH_AGENT.includes(event)) {
     return { tool: "Agent", input: AGENT };
   }
@@ -79,9 +74,9 @@ export interface Play extends Pick<Script, "calls" | "more" | "starts" | "allowe
 }
 
 /** The ways in which a host makes a call; before a tool runs each of them is tried, elsewhere the first that is offered. */
-export function playsOf(host: HostName, event: string, call: ScriptedCall, cwd: string): Play[] {
+export function playsOf(host: HostName, event: string, call: ToolUse, cwd: string): Play[] {
   const { channels } = HOSTS[host];
-  const ways = (one: ScriptedCall) =>
+  const ways = (one: ToolUse) =>
     waysOf(one, channels, cwd).map(({ tool, input }): Play => ({
       channel: tool,
       calls: host === "codex" ? codexCalls(tool, input) : [{ name: tool, input }],
@@ -138,7 +133,7 @@ function codexCalls(name: string, input: JsonObject): ModelCall[] {
 const SHELL = "{SHELL}";
 
 /** What is typed into a shell that runs already, where a host has that and tells no hook of it. */
-export function typedInto(host: HostName, { tool, input }: ScriptedCall): Play[] {
+export function typedInto(host: HostName, { tool, input }: ToolUse): Play[] {
   // The one way of Codex that it tells no hook of.
   const [channel] = Object.keys(HOSTS[host].unseen ?? {});
   if (host !== "codex" || tool !== "Bash" || channel === undefined) return [];

@@ -29,7 +29,7 @@ import { writeFiles } from "../../files/tree.ts";
 import { discover, type HookFile } from "../../hooks/discover.ts";
 import { readHeader } from "../../hooks/file/hook-record.ts";
 import { importsOf } from "../../hooks/file/imports.ts";
-import { isNotebook } from "../../hooks/hosts/channel.ts";
+import { isNotebook, type ToolUse } from "../../hooks/hosts/channel.ts";
 import { HOST_NAMES, isHost, unseenIn } from "../../hooks/hosts/index.ts";
 import { nearest } from "../../input/nearest.ts";
 import { LAB_HOSTS } from "./hosts.ts";
@@ -37,7 +37,7 @@ import { FAULTS, type LabRun } from "./lab-judge.ts";
 import { type LabCase, type LabHook, type LabOptions, tryIn } from "./lab.ts";
 import { sandboxWorks } from "../check/hook-lane.ts";
 import { PACKAGE } from "../../runtime/own-copy.ts";
-import { callAt, MARK, type ScriptedCall, WATCHED } from "./script.ts";
+import { callAt, MARK, WATCHED } from "./script.ts";
 import type { HostWish } from "./versions.ts";
 
 interface Report {
@@ -46,7 +46,7 @@ interface Report {
   readonly runs: readonly LabRun[];
   readonly hook: string;
   readonly event: string;
-  readonly call: ScriptedCall | null;
+  readonly call: ToolUse | null;
   readonly expected: string;
   /** What no hook of a host sees, in sentences. */
   readonly unseen: readonly string[];
@@ -130,7 +130,7 @@ async function reportOn(
       after.length === 0 && !["continue", "any", "fail"].includes(action)
     );
   const chosen = isSet || example !== undefined;
-  let call: ScriptedCall | undefined;
+  let call: ToolUse | undefined;
   const fireAt = async (usual: { [field: string]: unknown }) =>
     await fire(file, {
       cwd: project,
@@ -175,7 +175,7 @@ async function reportOn(
   const tried: LabRun[][] = [];
   for (const wish of wishes) tried.push(await tryIn(wish, hook, options));
   call = event === "pre-tool-use" ? callAt(event, all[0]!.stdin, chosen, "claude") : call;
-  const shown = call ? JSON.parse(JSON.stringify(call).replaceAll(`${project}/`, "")) as ScriptedCall : null;
+  const shown = call ? JSON.parse(JSON.stringify(call).replaceAll(`${project}/`, "")) as ToolUse : null;
   const unseen = event === "pre-tool-use" ? wishes.flatMap(({ host }) => unseenIn(host)) : [];
   return { hook: name, event, call: shown, expected: cases[0]!.said, unseen, tried, runs: tried.flat() };
 }
@@ -290,7 +290,7 @@ function arrangeExample({ event, given }: Example, project: string): Record<stri
 const CELL = { cell_type: "code", id: "cell-0", metadata: {}, outputs: [], execution_count: null };
 
 /** Puts what a call names into the project: the file it reads or edits, and the paths of a command. */
-function putNamed({ tool, input: { command, file_path, old_string } }: ScriptedCall, project: string): void {
+function putNamed({ tool, input: { command, file_path, old_string } }: ToolUse, project: string): void {
   const put = (path: string, text: string) => {
     if (!existsSync(path) && isInside(path, project)) writeFiles(dirname(path), [[basename(path), text]]);
   };
