@@ -12,13 +12,6 @@ interface Question {
   readonly reason: string;
 }
 
-/** Where questions wait. */
-interface Questions {
-  /** What one agent asks, or all agents. */
-  open(agentId?: string): Promise<Question[]>;
-  answer(agentId: string, reply: PermissionReply): Promise<boolean>;
-}
-
 /** `crochet agents answer`: what an agent asks, or what came of its answer. */
 export async function answered(
   [id, verdict, ...rest]: readonly string[],
@@ -28,10 +21,15 @@ export async function answered(
   if (id === undefined) {
     throw new UsageError("Cannot answer as no agent is named: crochet agents answer 1f0c… deny 'not on a Friday'");
   }
-  const questions = flags.on === undefined ? ofProject(io.cwd, io) : await onEngine(String(flags.on));
-  const asked = await questions.open(id);
+  const engine = flags.on === undefined ? undefined : (await import("../durable/remote.ts")).remote(String(flags.on));
+  // An engine knows its agents by their names alone: it cannot list them.
+  const all = engine ? [] : openQuestions<Question>(logsDir(io.cwd, io.env));
+  const own = all.filter(({ about }) => about.agent_id === id);
+  const asked = own.map(({ about }) => about);
+  const there = await engine?.question(id) as Question | undefined;
+  if (there) asked.push(there);
   if (asked.length === 0) {
-    const others = [...new Set((await questions.open()).map(({ agent_id }) => agent_id))].join(", ");
+    const others = [...new Set(all.map(({ about }) => about.agent_id))].join(", ");
     throw new UsageError(
       `Agent '${id}' has no pending question${others === "" ? "" : `: these agents have one: ${others}`}`,
     );
@@ -46,37 +44,9 @@ export async function answered(
     throw new UsageError(`Cannot answer '${verdict}': expected allow or deny`);
   }
   const reason = rest.join(" ");
-  const isTaken = await questions.answer(id, {
-    behavior: verdict,
-    ...(reason !== "" && { reason }),
-    ...(flags.remember === true && { remember: true }),
-  });
+  const remember = flags.remember === true && { remember: true };
+  const reply: PermissionReply = { behavior: verdict, ...(reason !== "" && { reason }), ...remember };
+  const isTaken = engine ? await engine.answer(id, reply) : answerQuestion(own[0]!, reply);
   if (!isTaken) throw new Error(`Cannot answer agent '${id}' as it was just answered elsewhere`);
   return EXIT.ok;
-}
-
-/** The questions of agents on an engine, which knows them by their agents only. */
-async function onEngine(url: string): Promise<Questions> {
-  const { remote } = await import("../durable/remote.ts");
-  const engine = remote(url);
-  return {
-    open: async (id) => {
-      const asked = id === undefined ? undefined : await engine.question(id);
-      return asked ? [asked as Question] : [];
-    },
-    answer: (id, reply) => engine.answer(id, reply),
-  };
-}
-
-/** The questions of a project's own durable runs. */
-function ofProject(cwd: string, io: Io): Questions {
-  const of = (id: string | undefined) =>
-    openQuestions<Question>(logsDir(cwd, io.env)).filter(({ about }) => id === undefined || about.agent_id === id);
-  return {
-    open: async (id) => of(id).map(({ about }) => about),
-    answer: async (id, reply) => {
-      const [oldest] = of(id);
-      return oldest !== undefined && answerQuestion(oldest, reply);
-    },
-  };
 }

@@ -92,8 +92,6 @@ export function nextState(now: AgentState | undefined, event: AgentEvent): Agent
   }
 }
 
-export function stateOf(events: Iterable<AgentEvent>): AgentState | undefined {
-  let state: AgentState | undefined;
-  for (const event of events) state = nextState(state, event);
-  return state;
+export function stateOf(events: readonly AgentEvent[]): AgentState | undefined {
+  return events.reduce<AgentState | undefined>(nextState, undefined);
 }
