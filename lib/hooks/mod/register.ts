@@ -27,16 +27,10 @@ export function isClassic(event: string): boolean {
   return !Object.hasOwn(NATIVE, event);
 }
 
-const HANDLERS: { readonly [event: string]: string } = {
-  "turn.start": "turnStart",
-  "tool.call": "toolCall",
-  "tool.check": "toolCheck",
-  "prompt.submit": "promptSubmit",
-  "session.start": "sessionStart",
-  "turn.complete": "turnComplete",
-  "session.compact": "compact",
-  "session.end": "sessionEnd",
-};
+/** The function of `runtime.ts` for an event of a mod. */
+function handlerOf(on: string): string {
+  return on.startsWith("classic.") ? "classic" : on.replace(/\.\w/, (letter) => letter.slice(1).toUpperCase());
+}
 
 /** The answers by which a guard refuses, as the program reads its code: each is written out. */
 const REFUSALS: { readonly [event: string]: readonly [guard: string, answer: string] } = {
@@ -50,7 +44,7 @@ export function registerText({ name, events, guards, tools, asks, variable }: Re
   const marks = variable === undefined ? [] : ["session.start", "prompt.submit"];
   const listened = new Set([...marks, ...[...events].flatMap((event) => NATIVE[event] ?? [`classic.${event}`])]);
   const speaks = events.has("UserPromptSubmit") || events.has("SessionStart");
-  const handler = (on: string) => on === "prompt.submit" && !speaks ? "sessionStart" : HANDLERS[on] ?? "classic";
+  const handler = (on: string) => on === "prompt.submit" && !speaks ? "sessionStart" : handlerOf(on);
   const lines = [...listened].map((on) => {
     const matcher = on === "tool.call" && tools ? ` ${JSON.stringify({ tool: tools })},` : "";
     const [guard, refusal] = REFUSALS[on] ?? [];

@@ -239,7 +239,7 @@ export async function turnComplete(e: Event, next: Next, engine: ModEngine): Pro
   return done;
 }
 
-export async function compact(e: Event, next: Next, engine: ModEngine): Promise<JsonObject> {
+export async function sessionCompact(e: Event, next: Next, engine: ModEngine): Promise<JsonObject> {
   // What is only prepared may never be used.
   if (e.trigger === "precompute") return await next(e);
   const about = { trigger: e.trigger, custom_instructions: e.instructions ?? "" };
