@@ -60,12 +60,9 @@ export class ResponseCache<T> {
     if (this.#ttl <= 0) return;
     this.#kept.delete(key);
     this.#kept.set(key, { value, until: now + this.#ttl });
-    if (this.#kept.size <= MOST_ENTRIES) return;
-    this.cleanup(now);
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size <= MOST_ENTRIES) break;
-      this.#kept.delete(oldest);
-    }
+    if (this.#kept.size > MOST_ENTRIES) this.cleanup(now);
+    // What was put first comes first.
+    if (this.#kept.size > MOST_ENTRIES) this.#kept.delete(this.#kept.keys().next().value!);
   }
 
   /** Drops what is good no longer. */

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../core/json.ts";
+import { isObject } from "../core/json.ts";
 import { shown } from "../core/shown.ts";
 import { type Kinds, optionFault } from "../input/options.ts";
 
@@ -118,15 +118,11 @@ function readHandler(entry: unknown, at: string): Handler | Unsupported | Mistak
   if (type === "http" && !(/^https?:/.test(given) && URL.canParse(given))) {
     return { at: `${at}.url`, why: `'url' must be an http or https URL: current value is ${shown(given)}` };
   }
-  return handlerOf(entry);
-}
-
-function handlerOf(entry: JsonObject): Handler {
   const asyncRewake = entry.asyncRewake === true;
   return {
     onFailure: "continue",
     ...entry,
-    ...(entry.type === "command" && { async: entry.async === true || asyncRewake, asyncRewake }),
+    ...(type === "command" && { async: entry.async === true || asyncRewake, asyncRewake }),
   } as unknown as Handler;
 }
 

@@ -14,12 +14,11 @@ import { pathsIn } from "./line-paths.ts";
 import { defaultTimeout } from "./settings-records.ts";
 
 /** One hook of a settings file: as a script that answers as it does, or why no script would. */
-export type ImportedEntry =
-  & { readonly at: string }
-  & (
-    | { readonly event: string; readonly tools: readonly string[]; readonly label: string; readonly text: string }
-    | { readonly why: string }
-  );
+export type ImportedEntry = { readonly at: string } & Script;
+
+type Script =
+  | { readonly event: string; readonly tools: readonly string[]; readonly label: string; readonly text: string }
+  | { readonly why: string };
 
 interface ImportPlace {
   readonly project: string;
@@ -47,8 +46,6 @@ export async function importedEntries(path: string, place: ImportPlace): Promise
     return { at: found.at, ...scriptOf(found, place) };
   });
 }
-
-type Script = { event: string; tools: readonly string[]; label: string; text: string } | { why: string };
 
 function scriptOf({ event, matcher = "", handler }: Entry, place: ImportPlace): Script {
   const type = "unsupported" in handler ? handler.unsupported : handler.type;

@@ -44,21 +44,17 @@ class Parser {
 
   rule(): Rule {
     const at = this.#at(this.#peek());
-    const when = this.#or();
+    const when = this.#joined("or");
     this.#expect("->", "'and', 'or' or '->' and what to do");
     return { when, at, ...this.#action() };
   }
 
-  #or(depth = 0): Condition {
-    const parts = [this.#and(depth)];
-    while (this.#take("or")) parts.push(this.#and(depth));
-    return parts.length === 1 ? parts[0]! : { or: parts };
-  }
-
-  #and(depth: number): Condition {
-    const parts = [this.#unary(depth)];
-    while (this.#take("and")) parts.push(this.#unary(depth));
-    return parts.length === 1 ? parts[0]! : { and: parts };
+  /** Conditions joined by a word, of which 'and' binds more. */
+  #joined(by: "or" | "and", depth = 0): Condition {
+    const part = () => by === "or" ? this.#joined("and", depth) : this.#unary(depth);
+    const parts = [part()];
+    while (this.#take(by)) parts.push(part());
+    return parts.length === 1 ? parts[0]! : by === "or" ? { or: parts } : { and: parts };
   }
 
   #unary(depth: number): Condition {
@@ -67,7 +63,7 @@ class Parser {
     }
     if (this.#take("not")) return { not: this.#unary(depth + 1) };
     if (!this.#take("(")) return this.#test();
-    const inner = this.#or(depth + 1);
+    const inner = this.#joined("or", depth + 1);
     this.#expect(")", "')'");
     return inner;
   }

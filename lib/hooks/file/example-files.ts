@@ -1,4 +1,3 @@
-import { basename, dirname, join } from "node:path";
 import { extensionOf } from "./file-name.ts";
 import { realOr } from "./user-places.ts";
 
@@ -7,11 +6,6 @@ import { realOr } from "./user-places.ts";
  * also beside its target.
  */
 export function sidecarsOf(path: string): readonly string[] {
-  return [...new Set([path, realOr(path)])].flatMap(besideFile);
-}
-
-function besideFile(path: string): readonly string[] {
-  const name = basename(path);
-  const stem = name.slice(0, name.length - extensionOf(name).length);
-  return [...new Set([name, stem])].map((part) => join(dirname(path), `${part}.examples.yaml`));
+  const stems = [path, realOr(path)].flatMap((one) => [one, one.slice(0, one.length - extensionOf(one).length)]);
+  return [...new Set(stems)].map((stem) => `${stem}.examples.yaml`);
 }

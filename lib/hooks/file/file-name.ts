@@ -68,12 +68,8 @@ export interface FileName extends Moment {
 /** Why a name is not the name of a hook, and the nearest one that is. */
 export class BadFileName extends Error {
   override name = "BadFileName";
-  readonly reason: string;
-  readonly fix: string;
   constructor(file: string, reason: string, fix: string) {
     super(`Cannot load hook '${file}' as ${reason}: ${fix}`);
-    this.reason = reason;
-    this.fix = fix;
   }
 }
 

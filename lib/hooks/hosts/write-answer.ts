@@ -1,4 +1,4 @@
-import { type AnyEvent, type EventOf, EVENTS } from "../../core/events.ts";
+import { type AnyEvent, EVENTS } from "../../core/events.ts";
 import type { Folded } from "../../core/fold.ts";
 import { type Opinion, unusable } from "../../core/verdict.ts";
 import type { Ability, Host } from "./host.ts";
@@ -64,10 +64,7 @@ function checkValue(value: unknown, event: AnyEvent, host: Host): void {
   }
   if (event.event !== "pre-tool-use" && event.event !== "permission-request") return;
   if (typeof value !== "object" || value === null) throw unusable(event.event, "its new input is not an object");
-  if (answers.mergesInput && event.event === "pre-tool-use") checkMerge(value, event, host);
-}
-
-function checkMerge(value: object, event: EventOf<"pre-tool-use">, host: Host): void {
+  if (!answers.mergesInput || event.event !== "pre-tool-use") return;
   const gone = Object.keys(event.input).filter((key) => !Object.hasOwn(value, key));
   if (gone.length > 0) throw unusable(event.event, `${host.name} cannot remove '${gone.join("', '")}' from the input`);
 }

@@ -43,17 +43,15 @@ export function answerOf(ran: ProcessResult, about: Listening): Opinion {
   if (words !== undefined) return fromWords(words, ran, about);
   const specific = specificOf(json);
   takeAlong(specific, about);
-  const said = exit ? withStderr(opinion, stderrWords(about, ran.stderr)) : opinion;
+  const stderr = stderrWords(about, ran.stderr);
+  const spoken = opinion.decision === "deny" ? { reason: stderr } : { systemMessage: stderr.trimEnd() };
+  const said = exit ? { ...opinion, ...spoken } : opinion;
   return inHostWords(shortened(said, about), about, { exit, hidePrompt: specific.suppressOriginalPrompt === true });
 }
 
 /** What Claude Code shows of stderr, which it does not trim. */
 function stderrWords({ command }: Speaker, stderr: string): string {
   return `[${command}]: ${stderr || "No stderr output"}`;
-}
-
-function withStderr(opinion: Opinion, words: string): Opinion {
-  return opinion.decision === "deny" ? { ...opinion, reason: words } : { ...opinion, systemMessage: words.trimEnd() };
 }
 
 /**
