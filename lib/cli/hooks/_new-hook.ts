@@ -1,4 +1,4 @@
-import { EVENTS } from "../../core/events.ts";
+import { type EventName, EVENTS } from "../../core/events.ts";
 import { pascal } from "../../core/names.ts";
 import type { FileName } from "../../hooks/file/file-name.ts";
 import { TOOL_FIELDS } from "../../hooks/known-names.ts";
@@ -34,11 +34,27 @@ export function newHook(name: FileName, lang: Lang): NewHook {
     );
   }
   const refused = refusedBy(name);
-  if (refused) return lang === "prompt" ? judged(refused) : guard(name, lang, refused);
+  if (refused && lang !== "prompt") return guard(name, lang, refused);
+  if (refused) {
+    const about = `An agent is about to go on with this: {{${refused.path}}}
+
+Deny it only if it would harm what cannot be restored, and say in one sentence why.`;
+    return judged(about, refused.reason);
+  }
   if (lang === "rules" || lang === "prompt") {
     throw new UsageError(`Cannot write ${lang} for ${name.event}: end its name with .ts, .sh or .py there`);
   }
-  return { hook: LOOKS[lang](event), examples: "- name: has no objection to a typical event\n" };
+  const note = "The event comes as JSON on stdin. No output means that there is no objection.";
+  const hooks = {
+    ts: `import type { Hook } from "crochet";
+
+const hook: Hook<"${event}"> = (event, { log }) => log(JSON.stringify(event));
+export default hook;
+`,
+    sh: `#!/bin/sh\n# ${note}\ncat > /dev/null\n`,
+    py: python(note),
+  };
+  return { hook: hooks[lang], examples: "- name: has no objection to a typical event\n" };
 }
 
 function refusedBy({ on: { event }, tools: [tool = "Bash"] }: FileName): Refused | undefined {
@@ -69,137 +85,99 @@ function guard({ on: { event } }: FileName, lang: Exclude<Lang, "prompt">, refus
   const asked = event === "permission-request" && JSON.stringify({
     hookSpecificOutput: { hookEventName: "PermissionRequest", decision: { behavior: "deny", message: reason } },
   });
-  const how = asked ? "The answer is JSON too." : "Exit code 2 refuses, and stderr is the reason.";
-  const hooks = {
+  const inPython = isPrompt ? 'event.get("prompt")' : `event.get("tool_input", {}).get("${field}")`;
+  const hook = refusing(lang, event, reason, {
+    note: `The event comes as JSON on stdin. ${asked ? "The answer is JSON too." : EXIT_CODE}`,
+    fields: isPrompt ? "prompt" : "input",
+    ts: `  if (!String(${isPrompt ? "prompt" : `input.${field}`}).includes(${JSON.stringify(word)})) return;`,
+    sh: `*'${word}'*)`,
+    py: `${JSON.stringify(word)} in str(${inPython})`,
+    rules: `# The first rule that applies decides.\n${path} contains "${word}"`,
+  }, asked);
+  const examples = `- event: ${given(`${field === "file_path" ? "" : "please "}${word}`)}
+  expect: { deny: /${reason}/ }
+- event: ${given(passes)}
+`;
+  return { hook, examples };
+}
+
+const EXIT_CODE = "Exit code 2 refuses, and stderr is the reason.";
+
+/** A hook that refuses `when` its language says so; `answer` is printed in place of the reason. */
+function refusing(
+  lang: Exclude<Lang, "prompt">,
+  event: EventName,
+  reason: string,
+  when: { readonly [part in "note" | "fields" | Exclude<Lang, "prompt">]: string },
+  answer?: string | false,
+): string {
+  return {
     ts: `import type { ${pascal(event)}Hook } from "crochet";
 
-const hook: ${pascal(event)}Hook = ({ ${isPrompt ? "prompt" : "input"} }) => {
-  if (!String(${isPrompt ? "prompt" : `input.${field}`}).includes(${JSON.stringify(word)})) return;
+const hook: ${pascal(event)}Hook = ({ ${when.fields} }) => {
+${when.ts}
   return { action: "deny", reason: ${JSON.stringify(reason)} };
 };
 export default hook;
 `,
     sh: `#!/bin/sh
-# The event comes as JSON on stdin. ${how}
+# ${when.note}
 case $(cat) in
-  *'${word}'*) ${asked ? `echo '${asked}'` : `echo "${reason}" >&2; exit 2`} ;;
+  ${when.sh} ${answer ? `echo '${answer}'` : `echo "${reason}" >&2; exit 2`} ;;
 esac
 `,
-    py: `#!/usr/bin/env python3
-# The event comes as JSON on stdin. ${how}
+    py: `${python(when.note)}if ${when.py}:
+    print(${answer ? `'${answer}')` : `"${reason}", file=sys.stderr)\n    sys.exit(2)`}
+`,
+    rules: `${when.rules} -> deny("${reason}")\n`,
+  }[lang];
+}
+
+function python(note: string): string {
+  return `#!/usr/bin/env python3
+# ${note}
 import json
 import sys
 
 event = json.load(sys.stdin)
-if ${JSON.stringify(word)} in str(${isPrompt ? 'event.get("prompt")' : `event.get("tool_input", {}).get("${field}")`}):
-    print(${asked ? `'${asked}')` : `"${reason}", file=sys.stderr)\n    sys.exit(2)`}
-`,
-    rules: `# The first rule that applies decides.\n${path} contains "${word}" -> deny("${reason}")\n`,
-  };
-  return {
-    hook: hooks[lang],
-    examples: `- event: ${given(`${field === "file_path" ? "" : "please "}${word}`)}
-  expect: { deny: /${reason}/ }
-- event: ${given(passes)}
-`,
-  };
+`;
 }
 
-function judged({ path, reason }: Refused): NewHook {
+/** A model that is asked, with what it may say and what then happens. */
+function judged(about: string, reason: string): NewHook {
   return {
-    hook: `---
-timeout: 30
-nondeterministic: true
----
-An agent is about to go on with this: {{${path}}}
-
-Deny it only if it would harm what cannot be restored, and say in one sentence why. Otherwise continue.
-`,
-    examples: judgements(reason),
-  };
-}
-
-/** What a judge may say, and what then happens. */
-function judgements(reason: string): string {
-  return `- name: refuses what the judge refuses
+    hook: `---\ntimeout: 30\nnondeterministic: true\n---\n${about} Otherwise continue.\n`,
+    examples: `- name: refuses what the judge refuses
   says: '{"ok": false, "reason": "${reason}"}'
   expect: { deny: /${reason}/ }
 - name: lets pass what the judge lets pass
   says: '{"ok": true}'
-`;
-}
-
-const TESTED = "Say what you tested";
-
-function atStop(lang: Lang): NewHook {
-  const hooks: { readonly [L in Lang]: string } = {
-    ts: `import type { StopHook } from "crochet";
-
-const hook: StopHook = ({ last_assistant_message, stop_hook_active }) => {
-  // Asked once: a hook that never lets go keeps the agent forever.
-  if (stop_hook_active || /tested/i.test(last_assistant_message)) return;
-  return { action: "deny", reason: "${TESTED}" };
-};
-export default hook;
-`,
-    sh: `#!/bin/sh
-# Asked once: a hook that never lets go keeps the agent forever.
-case $(cat) in
-  *'"stop_hook_active":true'* | *tested*) exit 0 ;;
-esac
-echo "${TESTED}" >&2
-exit 2
-`,
-    py: `#!/usr/bin/env python3
-import json
-import sys
-
-event = json.load(sys.stdin)
-# Asked once: a hook that never lets go keeps the agent forever.
-if event.get("stop_hook_active") or "tested" in (event.get("last_assistant_message") or ""):
-    sys.exit(0)
-print("${TESTED}", file=sys.stderr)
-sys.exit(2)
-`,
-    rules: `# Asked once: a hook that never lets go keeps the agent forever.
-stop_hook_active equals "false" and not last_assistant_message contains "tested" -> deny("${TESTED}")
-`,
-    prompt: `---
-timeout: 30
-nondeterministic: true
----
-An agent wants to stop. It says: {{last_assistant_message}}
-
-Deny it if it does not say what it tested, unless it was sent back before ({{stop_hook_active}}). Otherwise continue.
 `,
   };
+}
+
+const ONCE = "Asked once: a hook that never lets go keeps the agent forever.";
+
+function atStop(lang: Lang): NewHook {
+  const reason = "Say what you tested";
+  if (lang === "prompt") {
+    const about = `An agent wants to stop. It says: {{last_assistant_message}}
+
+Deny it if it does not say what it tested, unless it was sent back before ({{stop_hook_active}}).`;
+    return judged(about, reason);
+  }
+  const hook = refusing(lang, "stop", reason, {
+    note: `${EXIT_CODE} ${ONCE}`,
+    fields: "last_assistant_message, stop_hook_active",
+    ts: `  // ${ONCE}\n  if (stop_hook_active || /tested/i.test(last_assistant_message)) return;`,
+    sh: `*'"stop_hook_active":true'* | *tested*) ;;\n  *)`,
+    py: 'not event.get("stop_hook_active") and "tested" not in (event.get("last_assistant_message") or "")',
+    rules: `# ${ONCE}\nstop_hook_active equals "false" and not last_assistant_message contains "tested"`,
+  });
   const examples = `- event: { last_assistant_message: "Done" }
-  expect: { deny: /${TESTED}/ }
+  expect: { deny: /${reason}/ }
 - event: { last_assistant_message: "Done, and tested by npm test" }
 - event: { last_assistant_message: "Done", stop_hook_active: true }
 `;
-  return { hook: hooks[lang], examples: lang === "prompt" ? judgements(TESTED) : examples };
+  return { hook, examples };
 }
-
-/** Hooks that only look. */
-const LOOKS: { readonly [L in "ts" | "sh" | "py"]: (event: string) => string } = {
-  ts: (event) =>
-    `import type { Hook } from "crochet";
-
-const hook: Hook<"${event}"> = (event, { log }) => log(JSON.stringify(event));
-export default hook;
-`,
-  sh: () =>
-    `#!/bin/sh
-# The event comes as JSON on stdin. No output means that there is no objection.
-cat > /dev/null
-`,
-  py: () =>
-    `#!/usr/bin/env python3
-# The event comes as JSON on stdin. No output means that there is no objection.
-import json
-import sys
-
-event = json.load(sys.stdin)
-`,
-};
