@@ -32,15 +32,7 @@ const FLAGS: Usage["flags"] = [
   ["--json", "print JSON"],
 ];
 
-interface InstallRequest {
-  readonly folder: string;
-  /** Whether the folder was typed: it is then trusted for this call. */
-  readonly typed: boolean;
-  readonly place: InstallPlace;
-  readonly plugin?: { readonly form: "plugin" | "mod"; readonly to: string };
-}
-
-function readAsked({ words, flags }: Flags, io: Io): InstallRequest {
+function readAsked({ words, flags }: Flags, io: Io) {
   const host = flags.for;
   if (!isHost(host)) {
     const hint = typeof host === "string"
@@ -52,20 +44,13 @@ function readAsked({ words, flags }: Flags, io: Io): InstallRequest {
   if (scope !== "project" && scope !== "local" && scope !== "user") {
     throw new UsageError(`Cannot use scope '${scope}': expected project, local or user`);
   }
-  const { cwd } = io;
-  const folder = words[0] === undefined ? join(cwd, "hooks") : resolve(io.cwd, words[0]);
-  const plugin = readPlugin(flags, host, folder, cwd, io);
-  const typed = words[0] !== undefined;
-  return { folder, typed, place: { host, scope, cwd, env: io.env }, ...(plugin !== undefined && { plugin }) };
+  const { cwd, env } = io;
+  const folder = resolve(cwd, words[0] ?? "hooks");
+  const place: InstallPlace = { host, scope, cwd, env };
+  return { folder, place, plugin: readPlugin(flags, host, folder, io) };
 }
 
-function readPlugin(
-  { as: form, to, scope, noBelt }: Flags["flags"],
-  host: HostName,
-  folder: string,
-  cwd: string,
-  io: Io,
-): InstallRequest["plugin"] {
+function readPlugin({ as: form, to, scope, noBelt }: Flags["flags"], host: HostName, folder: string, { cwd, env }: Io) {
   if (form !== "mod" && noBelt !== undefined) throw new UsageError("Cannot use --no-belt without --as mod");
   if (form === undefined && to === undefined) return undefined;
   if (form !== "plugin" && form !== "mod") {
@@ -80,12 +65,12 @@ function readPlugin(
     throw new UsageError("Cannot use --scope for a plugin: it is where --to says");
   }
   if (scope === "local") throw new UsageError("Cannot install a mod in scope local: project or user");
-  const usual = join(scope === "user" ? homeOf(io.env) : cwd, plugins, basename(folder));
-  return { form, to: typeof to === "string" ? resolve(io.cwd, to) : usual };
+  const usual = join(scope === "user" ? homeOf(env) : cwd, plugins, basename(folder));
+  return { form, to: typeof to === "string" ? resolve(cwd, to) : usual };
 }
 
 /** Writes the plan unless it is only to be shown, and says what it comes to. */
-function finish(plan: Installation, { place }: InstallRequest, flags: Flags["flags"], done: string) {
+function finish(plan: Installation, place: InstallPlace, flags: Flags["flags"], done: string) {
   const dry = flags.dryRun === true;
   const changed = plan.before !== plan.after;
   const { host, scope, cwd, env } = place;
@@ -142,13 +127,13 @@ const INSTALL: Usage = {
 
 export const install = {
   default: command(INSTALL, async (read, io) => {
-    const asked = readAsked(read, io);
-    const { folder, typed, place } = asked;
-    const refused = typed ? undefined : distrust(place.cwd, "hooks", io.env);
+    const { folder, place, plugin } = readAsked(read, io);
+    // A folder that was typed is trusted for this call.
+    const refused = read.words.length > 0 ? undefined : distrust(place.cwd, "hooks", io.env);
     if (refused !== undefined) throw new Error(`Cannot install the hooks as ${refused}`);
     const found = await installableIn(folder, place);
-    if (asked.plugin !== undefined) {
-      const { form, to } = asked.plugin;
+    if (plugin !== undefined) {
+      const { form, to } = plugin;
       const plan = form === "mod"
         ? await planMod(found, to, place, read.flags.noBelt !== true)
         : await planPlugin(found, to, place);
@@ -156,7 +141,7 @@ export const install = {
       return answer({ ...plan, changed: true }, place, read.flags, "written");
     }
     const plan = await planInstall(found, place);
-    const { data, text } = finish(plan, asked, read.flags, "written");
+    const { data, text } = finish(plan, place, read.flags, "written");
     const { afterInstall } = HOSTS[place.host].settings;
     const next = plan.entries.length > 0 ? afterInstall?.replace("DIR", () => realOr(place.cwd)) : undefined;
     return { data, text: next === undefined ? text : `${text}${next}\n` };
@@ -167,19 +152,15 @@ const UNINSTALL: Usage = {
   name: "hooks uninstall",
   words: "[folder]",
   about: "Takes the hooks of ./hooks, or of another folder, out of the settings of another host again.",
-  flags: FLAGS.filter(([flag]) => !/^--(?:runtime|no-belt)/.test(flag)),
+  flags: FLAGS.filter(([flag]) => flag !== "--no-belt"),
   example: "crochet hooks uninstall --for claude --dry-run",
 };
 
 export const uninstall = {
   default: command(UNINSTALL, async (read, io) => {
-    const asked = readAsked(read, io);
-    if (asked.plugin !== undefined) {
-      const { to } = asked.plugin;
-      const changed = removePlugin(to, asked.place.cwd, read.flags.dryRun === true);
-      const plan = { settings: to, entries: [], left: [], changed };
-      return answer(plan, asked.place, read.flags, "removed");
-    }
-    return finish(await planUninstall(asked.folder, asked.place), asked, read.flags, "restored");
+    const { folder, place, plugin } = readAsked(read, io);
+    if (plugin === undefined) return finish(await planUninstall(folder, place), place, read.flags, "restored");
+    const changed = removePlugin(plugin.to, place.cwd, read.flags.dryRun === true);
+    return answer({ settings: plugin.to, entries: [], left: [], changed }, place, read.flags, "removed");
   }),
 };
