@@ -116,7 +116,8 @@ export async function hookProcess(args: readonly string[]): Promise<number> {
   try {
     keepCompiled();
     if (args.some((word) => /\.m?[jt]s$/.test(word))) printAside();
-    const { served, error } = await answer(args, SURROUNDINGS).then((served) => ({ served, error: undefined }), failed);
+    const answered = answer(args, SURROUNDINGS);
+    const served = await answered.catch(() => undefined);
     // Most answers are nothing, or a plain line, for which nothing more is loaded.
     if (served && PLAIN_LINES.test(served.stdout) && PLAIN_LINES.test(served.stderr)) {
       if (served.stderr !== "") console.error(served.stderr.slice(0, -1));
@@ -125,7 +126,7 @@ export async function hookProcess(args: readonly string[]): Promise<number> {
     }
     const { drained, guarded, processIo } = await import("./kit/process.ts");
     const io = processIo();
-    const code = await guarded(args, io, () => error ? Promise.reject(error.thrown) : print(served, args, io));
+    const code = await guarded(args, io, async () => await print(await answered, args, io));
     await drained();
     return code;
   } finally {
@@ -135,8 +136,6 @@ export async function hookProcess(args: readonly string[]): Promise<number> {
 
 /** Whole lines that every terminal shows as they are. */
 const PLAIN_LINES = /^(?:[\t\n -~]*\n)?$/;
-
-const failed = (thrown: unknown) => ({ served: undefined, error: { thrown } });
 
 let interrupt: AbortController | undefined;
 

@@ -142,7 +142,10 @@ async function replayedItem(
   }
   const folder = flags.hooks === undefined ? undefined : resolve(io.cwd, String(flags.hooks));
   const kept = existsSync(fixture.faults) && !flags.verify ? await giftFor("faults", fixture) : undefined;
-  const agent = await programOf(() => fixtureAgent(fixture, io.signal));
+  const agent = await fixtureAgent(fixture, io.signal).catch((error) => {
+    // A program that is gone or does not load is broken, as it was there when it was recorded.
+    throw error instanceof UsageError ? new Error(error.message) : error;
+  });
   const options: ReplayOptions = {
     wire: flags.wire === true,
     signal: io.signal,
@@ -152,8 +155,7 @@ async function replayedItem(
       if (event.type === "tool_start") running.set(event.id, event.name);
       else if (event.type === "tool_end") running.delete(event.id);
     },
-    ...await sessionNow(fixture, agent, flags, io),
-    ...await rulesToday(fixture, flags, io),
+    ...await projectNow(fixture, agent, flags, io),
     ...declared,
     ...(folder !== undefined && { hooks: (await import("../../hooks/folder.ts")).hooksAt(folder) }),
   };
@@ -177,26 +179,12 @@ async function replayedItem(
   return itemOf(name, report, flags, { broke, shared });
 }
 
-/** A program that is gone or does not load is broken, as it was there when it was recorded. */
-async function programOf<T>(load: () => Promise<T>): Promise<T> {
-  try {
-    return await load();
-  } catch (error) {
-    throw error instanceof UsageError ? new Error(error.message) : error;
-  }
-}
-
-interface JudgedRun {
-  readonly broke?: FixtureRun["broke"] | undefined;
-  readonly shared?: FixtureRun["shared"] | undefined;
-}
-
 /** What a report, and what else came of a run, makes of a fixture. */
 export function itemOf(
   name: string,
   found: DriftReport,
   flags: Flags["flags"],
-  { broke, shared }: JudgedRun = {},
+  { broke, shared }: { readonly [part in "broke" | "shared"]?: FixtureRun[part] | undefined } = {},
 ): ReplayedItem {
   const report = flags.noStale ? withoutStale(found) : found;
   const data = { report, ...(shared && { shared }) };
@@ -265,35 +253,26 @@ async function findingItem(fixture: Fixture, io: Io): Promise<ReplayedItem> {
   return await replay(fixture, io);
 }
 
-/** The hooks and MCP servers of the project as it is now, if the recorded run had those it had then. */
-async function sessionNow(
+/** The hooks, MCP servers and rules of the project as it is now, of those that the recorded run had then. */
+async function projectNow(
   fixture: Fixture,
   agent: Agent,
-  { trust }: Flags["flags"],
+  flags: Flags["flags"],
   io: Io,
-): Promise<Pick<ReplayOptions, "mcp" | "hooks">> {
-  const { agent: by, chosen = [] } = headerOf(fixture);
+): Promise<Pick<ReplayOptions, "mcp" | "hooks" | "rules">> {
+  const { agent: by, chosen = [], own } = headerOf(fixture);
   const isLogged = "cwd" in fixture;
   const [wantsServers, wantsHooks] = [chosen.includes("mcp"), isLogged || chosen.includes("hooks")];
-  if (!wantsServers && !wantsHooks) return {};
-  const { rulesHere } = await import("./run-options.ts");
+  if (!wantsServers && !wantsHooks && !own?.project) return {};
+  const { projectRules, rulesHere } = await import("./run-options.ts");
   const cwd = isLogged ? (fixture as LoggedFixture).cwd : fixtureProject(fixture.folder);
   // A run that is replayed is trusted as a log: that says nothing of the hooks that are here now.
-  const flags = { cwd, ...(!isLogged && trust === true && { trust }) };
-  const { session: { mcp, hooks } } = await rulesHere({ flags, io, script: by !== BUILT_IN }, agent);
-  return { ...(wantsServers && mcp && { mcp }), ...(wantsHooks && { hooks: hooks as unknown as ReplayHooks }) };
-}
-
-/** The rules of the project as they are now, if the recorded run had those that they were then. */
-async function rulesToday(
-  fixture: Fixture,
-  { trust }: Flags["flags"],
-  io: Io,
-): Promise<Pick<ReplayOptions, "rules">> {
-  if (!headerOf(fixture).own?.project) return {};
-  const isLogged = "cwd" in fixture;
-  const project = isLogged ? (fixture as LoggedFixture).cwd : fixtureProject(fixture.folder);
-  return { rules: await (await import("./run-options.ts")).projectRules(project, io, !isLogged && trust === true) };
+  const trust = !isLogged && flags.trust === true;
+  const rules = own?.project && { rules: await projectRules(cwd, io, trust) };
+  if (!wantsServers && !wantsHooks) return { ...rules };
+  const { session } = await rulesHere({ flags: { cwd, trust }, io, script: by !== BUILT_IN }, agent);
+  const [mcp, hooks] = [wantsServers && session.mcp, session.hooks as unknown as ReplayHooks];
+  return { ...(mcp && { mcp }), ...(wantsHooks && { hooks }), ...rules };
 }
 
 /** Runs that work in the directory itself go one by one, as they would see each other's changes. */
