@@ -1,5 +1,6 @@
+import { getOrMake } from "../../core/maps.ts";
 import { command, type Usage } from "../kit/flags.ts";
-import { type Fire, firesIn } from "../kit/hook-ledger.ts";
+import { firesIn } from "../kit/hook-ledger.ts";
 import { logsOf } from "../kit/project.ts";
 import { table } from "../show/text.ts";
 
@@ -12,12 +13,23 @@ const USAGE: Usage = {
 };
 
 const NONE = { runs: 0, denied: 0, modified: 0, failed: 0, skipped: 0, total_ms: 0 };
-type Count = typeof NONE;
 
 export default command(USAGE, async (_, io) => {
-  const counts = new Map<string, Count>();
+  const counts = new Map<string, typeof NONE>();
   for (const path of logsOf(io.cwd, io.env)) {
-    count(firesIn(path, (why) => io.err(`crochet: ${why}\n`)), counts);
+    const fires = firesIn(path, (why) => io.err(`crochet: ${why}\n`));
+    for (const { hook, skipped, failure, opinion, ms = 0 } of fires.flatMap(({ folded }) => folded.runs)) {
+      const c = getOrMake(counts, hook, () => ({ ...NONE }));
+      if (skipped !== undefined) {
+        c.skipped++;
+        continue;
+      }
+      c.runs++;
+      c.total_ms += ms;
+      if (failure !== undefined) c.failed++;
+      if (opinion?.decision === "deny") c.denied++;
+      if (opinion?.value) c.modified++;
+    }
   }
   const hooks = [...counts].sort(([a], [b]) => a < b ? -1 : 1).map(([hook, c]) => ({ hook, ...c }));
   if (hooks.length === 0) return { data: hooks, text: "No hook has run in a stored run of this project\n" };
@@ -32,21 +44,3 @@ export default command(USAGE, async (_, io) => {
   );
   return { data: hooks, text };
 });
-
-function count(fires: readonly Fire[], counts: Map<string, Count>): void {
-  for (const { folded } of fires) {
-    for (const { hook, skipped, failure, opinion, ms } of folded.runs) {
-      let c = counts.get(hook);
-      if (!c) counts.set(hook, c = { ...NONE });
-      if (skipped !== undefined) {
-        c.skipped++;
-        continue;
-      }
-      c.runs++;
-      c.total_ms += ms ?? 0;
-      if (failure !== undefined) c.failed++;
-      if (opinion?.decision === "deny") c.denied++;
-      if (opinion?.value) c.modified++;
-    }
-  }
-}

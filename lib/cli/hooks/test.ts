@@ -304,16 +304,9 @@ function change(wire: Json, set: string, fields: readonly string[]): void {
     const next = inside[key];
     inside = (typeof next === "object" && next !== null ? next : inside[key] = {}) as Json;
   }
-  inside[last] = valueOf(set.slice(at + 1));
-}
-
-/** Numbers, true, lists and objects as such; anything else is a text. */
-function valueOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  const text = set.slice(at + 1);
+  const value = parsed(text);
+  inside[last] = value === undefined ? text : value;
 }
 
 function envOf(cwd: string, io: Io, stdin: Json): HookEnv {
