@@ -10,9 +10,9 @@ import {
   fixturesFor,
   fixturesLeft,
   fixturesNamed,
+  isBy,
   isNamed,
   isOfTests,
-  isServedOnly,
   noFixtures,
 } from "./kit/known-fixtures.ts";
 import { expectGiven } from "./kit/run-gifts.ts";
@@ -154,7 +154,7 @@ async function replayFixtures(
   const left = logged.length > 0 && words.length === 0 ? [] : fixturesLeft(words, io);
   const there = words.filter((word) => !left.some(({ name }) => fixturesLeft([word], io)[0]?.name === name));
   const named = there.length > 0 ? fixturesFor(there, io) : words.length + logged.length > 0 ? [] : allFixtures(io);
-  const served = named.filter((one) => !isNamed(one, words, io) && isServedOnly(one)).map(({ name }) => name);
+  const served = named.filter((one) => !isNamed(one, words, io) && isBy(one, "none")).map(({ name }) => name);
   const fixtures = [...logged, ...named.filter(({ name }) => !served.includes(name)), ...left];
   // Nothing that ran is nothing that holds.
   if (fixtures.length === 0) {

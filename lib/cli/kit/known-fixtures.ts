@@ -5,6 +5,7 @@ import { parsed, quietly } from "../../core/json.ts";
 import { nearest } from "../../input/nearest.ts";
 import { shellWord } from "../../core/shown.ts";
 import { isInside } from "../../files/confine.ts";
+import { entriesOf, treeOf } from "../../files/tree.ts";
 import { realOr } from "../../hooks/file/user-places.ts";
 import { isFixtureTrusted, type Runs, trustFixtures } from "../../hooks/hook-trust.ts";
 import {
@@ -22,7 +23,7 @@ import {
   withoutTapeIn,
 } from "../../replay/fixture.ts";
 import { headerOf } from "../../replay/read-tape.ts";
-import { replayedBy } from "../../replay/replayed-by.ts";
+import { type ReplayedBy, replayedBy } from "../../replay/replayed-by.ts";
 import { BUILT_IN } from "../../runtime/importing.ts";
 import type { Flags } from "./flags.ts";
 import { type Io, UsageError } from "./io.ts";
@@ -39,10 +40,8 @@ export async function fixtureAgent(fixture: Fixture, signal?: AbortSignal): Prom
 
 /** The script of that agent, or that it is the built-in one. */
 export function fixtureScript(fixture: Fixture): string {
-  const { name, folder, tape } = fixture;
-  const own = join(folder, "agent.ts");
-  if (existsSync(own)) return own;
-  const script = tapeScript(fixture);
+  const { name, tape } = fixture;
+  const script = scriptNamed(fixture);
   if (script === undefined) throw noAgent(fixture);
   if (script === BUILT_IN || existsSync(script)) return script;
   throw new UsageError(
@@ -56,7 +55,7 @@ export function noAgent(fixture: Fixture): UsageError {
   const { name, folder } = fixture;
   const again = `crochet replay ${shellWord(name)}`;
   if (hasCommand(fixture)) {
-    const whose = isOfOthers(fixture) ? "another program" : "a test, which alone asks what is on it";
+    const whose = isBy(fixture, "program") ? "another program" : "a test, which alone asks what is on it";
     return new UsageError(`Cannot run ${name} as it is of ${whose}: ${again}`);
   }
   return new UsageError(
@@ -74,7 +73,7 @@ function sharedIn(folder: string): string[] {
 /** The words of the command that was recorded, or of its tests; none if it was an agent of ours. */
 export function commandOf(fixture: Fixture): readonly string[] {
   const who = quietly(() => replayedBy(fixture)); // replaying it says what is wrong
-  return who?.by === "program" || who?.by === "test" ? who.command : [];
+  return who && "command" in who ? who.command : [];
 }
 
 /** What is trusted with a fixture: itself, by the words of its command if it has one, and what its folder shares. */
@@ -99,9 +98,7 @@ export async function trustRecorded(folder: string, { env }: Pick<Io, "env">): P
 
 /** What a person trusts with a project: each of its fixtures by name. */
 export function runsIn(project: string): Runs {
-  const folder = join(project, FIXTURES);
-  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return {};
-  const all = fixturesBelow(folder).flatMap(runsOf).filter((one) => one.project === realOr(project));
+  const all = fixturesBelow(join(project, FIXTURES)).flatMap(runsOf).filter((one) => one.project === realOr(project));
   const own = all.sort((a, b) => a.path < b.path ? -1 : 1);
   return Object.fromEntries(own.map(({ path, command }) => [path, command]));
 }
@@ -131,12 +128,14 @@ export function expectTrusted(fixtures: readonly Fixture[], flags: Flags["flags"
 }
 
 /**
- * The script that a tape names.
+ * The `agent.ts` of a fixture, or the script that its tape names.
  *
  * @throws {Error} if it leads out of the fixture's project
  */
-function tapeScript(fixture: Fixture): string | undefined {
+function scriptNamed(fixture: Fixture): string | undefined {
   const { name, folder } = fixture;
+  const own = join(folder, "agent.ts");
+  if (existsSync(own)) return own;
   const { agent } = headerOf(fixture);
   if (agent === undefined || agent === BUILT_IN) return agent;
   const script = scriptFromTape(folder, agent);
@@ -150,18 +149,11 @@ function tapeScript(fixture: Fixture): string | undefined {
 
 /** What a replay of a project's fixtures would run, from the project. */
 export function fixtureScripts(project: string): string[] {
-  const named = fixturesIn(join(project, FIXTURES)).flatMap((fixture) => {
-    try {
-      const own = join(fixture.folder, "agent.ts");
-      const script = existsSync(own) ? own : tapeScript(fixture);
-      return script === undefined || script === BUILT_IN ? [] : [script];
-    } catch {
-      return []; // replaying it says what is wrong
-    }
-  });
-  const folders = [join(project, FIXTURES), ...fixturesIn(join(project, FIXTURES)).map(({ folder }) => folder)];
-  const beside = folders.flatMap(sharedIn);
-  return [...new Set([...named, ...beside].map((path) => relative(project, path)))].sort();
+  const fixtures = fixturesIn(join(project, FIXTURES));
+  const named = fixtures.flatMap((fixture) => quietly(() => scriptNamed(fixture)) ?? []); // replaying says what is wrong
+  const beside = [join(project, FIXTURES), ...fixtures.map(({ folder }) => folder)].flatMap(sharedIn);
+  const scripts = [...named.filter((script) => script !== BUILT_IN), ...beside];
+  return [...new Set(scripts.map((path) => relative(project, path)))].sort();
 }
 
 /** The name that was probably meant; undefined if none is similar. */
@@ -183,22 +175,14 @@ export function noFixture(verb: string, given: string, cwd: string, fix: string)
   return new UsageError(`Cannot ${verb} '${given}' as there is no such fixture: ${help}`);
 }
 
-interface Named {
-  /** What is done with it, for messages. */
-  readonly verb: string;
-  /** Whether the folder of fixtures itself may be missing. @default it may not */
-  readonly mayLack?: true;
-}
+const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
-/** The folder that is named, else that of the fixtures. */
-export function folderOf([given]: readonly string[], { cwd }: Io, { verb, mayLack }: Named): string {
+/** The folder that is named, else that of the fixtures, which `mayLack`. */
+export function folderOf([given]: readonly string[], { cwd }: Io, verb: string, mayLack = false): string {
   const folder = resolve(cwd, given ?? FIXTURES);
-  const found = statSync(folder, { throwIfNoEntry: false });
-  const lacks = found === undefined && !(mayLack && given === undefined);
-  const refuse = (why: string) => new UsageError(`Cannot ${verb} '${given ?? FIXTURES}' as ${why}`);
-  if (lacks) throw refuse("there is no such folder");
-  if (found && !found.isDirectory()) throw refuse("it is not a folder");
-  return folder;
+  if (isFolder(folder) || (mayLack && given === undefined && !existsSync(folder))) return folder;
+  const why = existsSync(folder) ? "it is not a folder" : "there is no such folder";
+  throw new UsageError(`Cannot ${verb} '${given ?? FIXTURES}' as ${why}`);
 }
 
 /** The fixtures of a folder, and of the folders in it that hold fixtures. */
@@ -208,29 +192,21 @@ function fixturesBelow(folder: string): Fixture[] {
 
 /** Folders in a folder that hold fixtures, such as imported ones, with how many. */
 export function groupsIn(folder: string): { path: string; count: number }[] {
-  if (!existsSync(folder)) return [];
-  const folders = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  const groups = folders.map(({ name }) => join(folder, name)).filter((path) => !hasTape(fixtureAt(path)))
-    .sort();
+  const folders = isFolder(folder) ? entriesOf(folder).filter((entry) => entry.isDirectory()) : [];
+  const groups = folders.map(({ name }) => join(folder, name)).filter((path) => !hasTape(fixtureAt(path)));
   return groups.map((path) => ({ path, count: fixturesIn(path).length })).filter(({ count }) => count > 0);
 }
 
-const SKIPPED = new Set(["node_modules", ".git"]);
+const SKIPPED = ["node_modules", ".git"];
 
 /** Every file below a folder, in order; links are not followed, as they may lead out of it or round in a circle. */
 export function filesBelow(folder: string): string[] {
-  const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => a.name < b.name ? -1 : 1);
-  return entries.flatMap((entry) => {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) return SKIPPED.has(entry.name) ? [] : filesBelow(path);
-    return entry.isFile() ? [path] : [];
-  });
+  const tree = treeOf(folder, { has: (entry) => !entry.isDirectory() || !SKIPPED.includes(entry.name) });
+  return [...tree].flatMap(([path, entry]) => entry.isFile() ? [join(folder, path)] : []);
 }
 
 export function allFixtures({ cwd }: Io): Fixture[] {
-  const folder = resolve(cwd, FIXTURES);
-  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
-  return fixturesBelow(folder).map((fixture) => ({ ...fixture, name: nameIn(cwd, fixture.folder) }));
+  return fixturesBelow(resolve(cwd, FIXTURES)).map((fixture) => ({ ...fixture, name: nameIn(cwd, fixture.folder) }));
 }
 
 /** What is left of fixtures whose tapes are gone: of all, or of those that are named. */
@@ -275,9 +251,9 @@ export function testCommand(project: string): string {
 
 type Scripts = { readonly scripts?: { readonly test?: string } } | undefined;
 
-/** Whether another program was recorded. */
-export function isOfOthers(fixture: Fixture): boolean {
-  return quietly(() => replayedBy(fixture))?.by === "program";
+/** Whether it is known that this replays a fixture. */
+export function isBy(fixture: Fixture, by: ReplayedBy["by"]): boolean {
+  return quietly(() => replayedBy(fixture))?.by === by;
 }
 
 /** Whether a command replays it, and no agent here: that of another program, or of its tests. */
@@ -287,12 +263,7 @@ export function hasCommand(fixture: Fixture): boolean {
 
 /** Whether a command of tests replays it, with all others that they record. */
 export function isOfTests(fixture: Fixture): boolean {
-  return hasCommand(fixture) && !isOfOthers(fixture);
-}
-
-/** Whether nothing is known that asks what is on its tape. */
-export function isServedOnly(fixture: Fixture): boolean {
-  return quietly(() => replayedBy(fixture))?.by === "none";
+  return hasCommand(fixture) && isBy(fixture, "test");
 }
 
 /** Whether one of the words names it, and not a folder that it is in. */

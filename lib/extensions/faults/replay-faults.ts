@@ -7,7 +7,7 @@ import { readTape } from "../../replay/read-tape.ts";
 import { search as searchTape, type SearchResult } from "./search-faults.ts";
 import { ProgressLine } from "../../cli/kit/each-of.ts";
 import { apart, faultProcesses, type TrialOf } from "./fault-process.ts";
-import { isOfOthers, mistyped, nearFixture } from "../../cli/kit/known-fixtures.ts";
+import { isBy, mistyped, nearFixture } from "../../cli/kit/known-fixtures.ts";
 import { type Flags, numberFlag } from "../../cli/kit/flags.ts";
 import { type Io, UsageError } from "../../cli/kit/io.ts";
 import type { Judge } from "../../cli/kit/judge.ts";
@@ -85,7 +85,7 @@ async function search(
   using processes = faultProcesses(io);
   const ofAgent = apart(processes, io.cwd, flags.wire === true);
   const sought = async (fixture: Fixture): Promise<SearchOutcome> => {
-    const command = typed || isOfOthers(fixture)
+    const command = typed || isBy(fixture, "program")
       ? await (await giftFor("programs", fixture)).search(fixture, io, typed)
       : undefined;
     if (!command) return await searched(fixture, asked, seed, io, ofAgent);

@@ -21,7 +21,7 @@ export async function recordProgram({ folder, command, flags, normalise }: Recor
   }
   const keepsNone = flags.files === "none";
   const isWhole = flags.files !== undefined && !keepsNone;
-  const files = isWhole ? folderOf([String(flags.files)], io, { verb: "work in" }) : undefined;
+  const files = isWhole ? folderOf([String(flags.files)], io, "work in") : undefined;
   const { cwd, env, signal } = io;
   const made = await started(command, () =>
     recordCommand(fixtureAt(folder), {
