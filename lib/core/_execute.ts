@@ -1,7 +1,6 @@
 import { NEVER, settle } from "./clock.ts";
 import type { Input, ToolResult } from "./events.ts";
 import { present, thaw } from "./json.ts";
-import { countTool } from "./limits.ts";
 import { type Block, contentText, INTERRUPTED, isContent, shortened, text } from "./messages.ts";
 import type { ToolCall } from "./model.ts";
 import type { Run } from "./run.ts";
@@ -54,7 +53,7 @@ export function begin(run: Run, ready: Ready, end: (ending: Ending) => void) {
         if (ending.thrown) await run.wantsRetry(ending.thrown, tool.name, false);
       }
       if (ending.outcome === "interrupted") return;
-      countTool(run.count);
+      run.count.stalled = 0;
       if (watching) await (await watching)();
       ending = asRead(run, ready, await reviewed(run, ready, ending));
       if (writes && run.hears("cwd-changed")) await reportMove(run, call.id, before);

@@ -15,6 +15,9 @@ export interface Clock {
   apart?(): Clock;
 }
 
+/** What a timer can hold, in milliseconds: a longer one would fire at once. */
+export const LONGEST_TIMER = 2 ** 31 - 1;
+
 /** The time of this machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -29,7 +32,7 @@ export const systemClock: Clock = {
         signal?.removeEventListener("abort", end);
         resolve();
       };
-      const timer = setTimeout(end, Math.min(ms, 2 ** 31 - 1));
+      const timer = setTimeout(end, Math.min(ms, LONGEST_TIMER));
       signal?.addEventListener("abort", end, { once: true });
     }),
 };

@@ -6,14 +6,10 @@ import { isThenable, settle } from "./clock.ts";
 import { thrownWords } from "./shown.ts";
 import { type HookText, NO_OPINION, type Opinion, OutOfTime, UnusableAnswer } from "./verdict.ts";
 
-interface AskOptions {
-  /** What the gates decided; given to observers. */
-  readonly decision?: "continue" | "allow" | "deny" | "ask" | undefined;
+export interface FireOptions {
   /** Turns a modified value into the subject, or throws `UnusableAnswer`. */
   readonly accept?: ((value: unknown) => unknown) | undefined;
 }
-
-export type FireOptions = Pick<AskOptions, "accept">;
 
 /**
  * Asks the hooks of one event, one after the other, and folds what they say. Order never depends on speed: gates, then
@@ -36,13 +32,13 @@ export async function fire(
       fold.pass(hook, IN_BACKGROUND);
       queue(hook, fold.event, env);
     } else {
-      const asking = ask(hook, fold.event, env, isGate ? options : { decision: fold.decision });
+      const asking = ask(hook, fold.event, env, isGate ? options : { decision: fold.folded.decision });
       const asked = asking instanceof Promise ? await asking : asking;
       if (isGate) fold.take(asked, env.signal.aborted);
       else fold.observe(asked);
     }
   }
-  return fold.result();
+  return fold.folded;
 }
 
 /**
@@ -53,7 +49,7 @@ function ask(
   hook: HookRecord,
   event: AnyEvent,
   env: HookEnv,
-  options: AskOptions,
+  options: FireOptions & { readonly decision?: Folded["decision"] },
 ): HookReply | Promise<HookReply> {
   env.onHook?.(hook.name, event.event);
   const ctx = new Context(env, hook.name, options.decision, event);

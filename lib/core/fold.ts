@@ -64,7 +64,8 @@ export class Fold {
   /** The event as the next hook sees it. */
   event: AnyEvent;
   readonly #row: EventRow;
-  readonly #folded = nothing();
+  /** What they decided so far. */
+  readonly folded = nothing();
 
   constructor(event: AnyEvent) {
     this.event = event;
@@ -73,18 +74,14 @@ export class Fold {
 
   /** Why no further gate is asked; undefined while the walk goes on. */
   get over(): string | undefined {
-    const { abort, deniedBy } = this.#folded;
+    const { abort, deniedBy } = this.folded;
     // Every hook that cleans up is asked: the run is over, so none of them can end it.
     if (abort && !CLEANUP.has(this.event.event)) return ENDED;
     return this.#row.deny === "prevents" && deniedBy !== undefined ? `denied by ${deniedBy}` : undefined;
   }
 
-  get decision(): Folded["decision"] {
-    return this.#folded.decision;
-  }
-
   pass(hook: HookRecord, skipped: string): void {
-    this.#folded.runs.push({ hook: hook.name, skipped });
+    this.folded.runs.push({ hook: hook.name, skipped });
   }
 
   /** Weighs a gate's answer; after an interrupt only what holds anyway is kept. */
@@ -98,15 +95,15 @@ export class Fold {
   observe(asked: HookReply): void {
     this.#keepBeside(asked);
     const { hook, opinion, run: { failure } } = asked;
-    if (failure !== undefined) this.#folded.warnings.push(failedWords(hook, this.event, failure));
+    if (failure !== undefined) this.folded.warnings.push(failedWords(hook, this.event, failure));
     else if (opinion.decision || opinion.value || opinion.halt !== undefined) {
-      this.#folded.warnings.push(`Hook ${hook.name} only observes: its verdict was ignored`);
+      this.folded.warnings.push(`Hook ${hook.name} only observes: its verdict was ignored`);
     }
   }
 
   /** What holds whatever is decided. */
   #keepBeside({ hook: { name: hook }, ctx, opinion, run }: HookReply): void {
-    const folded = this.#folded;
+    const folded = this.folded;
     folded.runs.push(run);
     if (ctx.said) { for (const said of ctx.said) folded.contexts.push({ ...said, hook }); }
     if (opinion.contexts) { for (const said of opinion.contexts) folded.contexts.push({ ...said, hook }); }
@@ -117,7 +114,7 @@ export class Fold {
   }
 
   #weigh({ hook: { name: hook }, opinion }: HookReply): void {
-    const folded = this.#folded;
+    const folded = this.folded;
     const { decision, reason, text, value } = opinion;
     if (opinion.halt !== undefined) {
       if (this.event.event === "session-start") {
@@ -144,13 +141,13 @@ export class Fold {
   }
 
   #decide(decision: Folded["decision"], reason: string | undefined): void {
-    this.#folded.decision = decision;
-    if (reason === undefined) delete this.#folded.reason;
-    else this.#folded.reason = reason;
+    this.folded.decision = decision;
+    if (reason === undefined) delete this.folded.reason;
+    else this.folded.reason = reason;
   }
 
   #deny(hook: string, reason: string, text: string | undefined): void {
-    const folded = this.#folded;
+    const folded = this.folded;
     folded.denials.push(present({ hook, reason, text }));
     folded.deniedBy ??= hook;
     this.#decide("deny", folded.denials.map((denial) => denial.reason).join("\n"));
@@ -162,16 +159,12 @@ export class Fold {
 
   #fail({ hook, error }: HookReply, failure: string): void {
     const words = failedWords(hook, this.event, failure);
-    this.#folded.warnings.push(words);
+    this.folded.warnings.push(words);
     const policy = failurePolicy(hook, this.event.event);
-    if (policy === "abort") this.#folded.abort ??= { hook: hook.name, reason: words };
+    if (policy === "abort") this.folded.abort ??= { hook: hook.name, reason: words };
     else if (policy === "deny" && this.#row.deny !== "ignored") {
       this.#deny(hook.name, failure, hook.refusal?.(error, this.event));
     }
-  }
-
-  result(): Folded {
-    return this.#folded;
   }
 }
 

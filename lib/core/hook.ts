@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts";
+import { type Clock, LONGEST_TIMER } from "./clock.ts";
 import type { AnyEvent, EventName, EventOf } from "./events.ts";
 import type { Model, Reply } from "./model.ts";
 import { type ResolvedName, resolveEvent } from "./names.ts";
@@ -192,9 +192,6 @@ export interface HookRun {
   readonly ms?: number;
 }
 
-/** What a timer can hold, in milliseconds. */
-const LONGEST_WAIT = 2 ** 31 - 1;
-
 /** A hook's context, made cheaply: what a hook does not touch costs nothing. */
 export class Context implements HookContext {
   readonly #env: HookEnv;
@@ -252,7 +249,7 @@ export class Context implements HookContext {
       // The hook's limit begins to count a few microtasks after the hook (`settle`): a wait that passes at once must not be over by then.
       for (let i = 0; i < 4; i++) await null;
       const { clock } = this.#env;
-      const wait = Math.min(ms, LONGEST_WAIT);
+      const wait = Math.min(ms, LONGEST_TIMER);
       await (clock.pass ? clock.pass(wait, this.signal) : clock.sleep(wait, this.signal));
     };
   }

@@ -28,6 +28,7 @@ export const DEFAULT_LIMITS: Limits = { iterations: 100, stalls: 8, calls: 500, 
 export interface Count {
   iterations: number;
   continuations: number;
+  /** Continuations since a tool was executed, the one thing that counts as progress. */
   stalled: number;
 }
 
@@ -42,10 +43,6 @@ export interface Spent {
   dollars: number | undefined;
   /** The first model whose price is unknown. */
   unpriced?: string;
-}
-
-export function newCount(): Count {
-  return { iterations: 0, continuations: 0, stalled: 0 };
 }
 
 export function newSpent(): Spent {
@@ -74,11 +71,6 @@ export function countContinuation(limits: Limits, count: Count): Stop | undefine
   count.continuations++;
   count.stalled++;
   return undefined;
-}
-
-/** An executed tool is the one thing that counts as progress. */
-export function countTool(count: Count): void {
-  count.stalled = 0;
 }
 
 /** Idle continuations that will still be honoured; null: no limit. */

@@ -101,23 +101,14 @@ class OpenReply {
         this.#stopReason = event.message?.stop_reason || undefined;
         this.#container = event.message?.container?.id;
         for (const [index, block] of (event.message?.content ?? []).entries()) {
-          this.blocks.set(index, {
-            block: { ...block },
-            pieces: new Map(),
-            room: this.#room,
-            stopped: true,
-            given: true,
-          });
-          showWords(block, this.#onDelta);
+          this.#begin(index, block, { stopped: true, given: true });
         }
         break;
       case "content_block_start": {
         const known = this.blocks.get(event.index);
         if (known && !known.given) throw outOfGrammar(`block ${event.index} was started twice`);
         takeRoom(this.#room, event.content_block?.text);
-        const block = { ...event.content_block };
-        this.blocks.set(event.index, { block, pieces: new Map(), room: this.#room, stopped: false });
-        showWords(event.content_block, this.#onDelta);
+        this.#begin(event.index, event.content_block, { stopped: false });
         break;
       }
       case "content_block_delta":
@@ -139,6 +130,11 @@ class OpenReply {
       default: // ping, and whatever the API adds next
     }
     return true;
+  }
+
+  #begin(index: number, block: RawBlock, how: Pick<OpenBlock, "stopped" | "given">): void {
+    this.blocks.set(index, { block: { ...block }, pieces: new Map(), room: this.#room, ...how });
+    showWords(block, this.#onDelta);
   }
 
   #open(index: number, what: string): OpenBlock {

@@ -5,17 +5,7 @@ import { type Folded, NOTHING } from "./fold.ts";
 import { freeze, present } from "./json.ts";
 import { countUp } from "./maps.ts";
 import type { HookEnv, HookList, HookRun, Sequence } from "./hook.ts";
-import {
-  type AtLimit,
-  type Count,
-  Ended,
-  forbidsCall,
-  type Limits,
-  newCount,
-  newSpent,
-  spend,
-  type Spent,
-} from "./limits.ts";
+import { type AtLimit, type Count, Ended, forbidsCall, type Limits, newSpent, spend, type Spent } from "./limits.ts";
 import { type Block, isToolResult, type Message, type TextBlock, type Usage } from "./messages.ts";
 import {
   type ApiTool,
@@ -204,7 +194,7 @@ export class Run implements HookEnv {
   readonly closing: AbortSignal;
   /** Which run of the agent's this is. */
   readonly index: number;
-  readonly count: Count = newCount();
+  readonly count: Count = { iterations: 0, continuations: 0, stalled: 0 };
   list: HookList = { records: [] };
   turns = 0;
   /** What this agent alone has spent. */

@@ -1,5 +1,6 @@
 import { abortedError } from "./errors.ts";
 import { type EventParser, eventParser } from "./sse.ts";
+import { LONGEST_TIMER } from "../core/clock.ts";
 import { ModelError, type ModelEvent } from "../core/model.ts";
 
 /** An answer that has begun, and the means to end it. */
@@ -27,9 +28,6 @@ export interface ReplyParser extends EventParser {
   /** Whether what came is a whole reply, though its stream has not ended. */
   isWhole?(): boolean;
 }
-
-/** A longer one would fire at once. */
-const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** The bytes of one reply at most: the longest real ones have a tenth of it, and memory ends. */
 const LONGEST_REPLY = 256 * 1024 * 1024;

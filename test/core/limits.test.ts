@@ -3,10 +3,8 @@ import { test } from "node:test";
 import type { EventOf, Stop } from "../../lib/core/events.ts";
 import {
   countContinuation,
-  countTool,
   DEFAULT_LIMITS,
   forbidsCall,
-  newCount,
   newSpent,
   remaining,
   spend,
@@ -19,6 +17,7 @@ import { scripted } from "../../lib/testing/index.ts";
 import { calls, echo, fail, stage, watch } from "./_stage.ts";
 
 const TEXT = { then: { text: "done" } };
+const NONE = { iterations: 0, continuations: 0, stalled: 0 };
 
 function never() {
   return keepGoing("never");
@@ -48,23 +47,23 @@ test("limitsOf() refuses an unknown or invalid limit, and says which and why", (
 
 test("U10: stalls count continuations in a row, and an executed tool is their only reset; the other counts only grow", () => {
   const limits = limitsOf({ stalls: 2, continuations: 4 });
-  const count = newCount();
+  const count = { ...NONE };
   const go = () => countContinuation(limits, count);
   assert.equal(remaining(limits, count), 2);
   assert.deepEqual([go(), go(), go()], [undefined, undefined, "stop_hook_stalled"]);
   assert.equal(remaining(limits, count), 0);
-  countTool(count);
-  assert.deepEqual(count, { iterations: 0, continuations: 2, stalled: 0 });
+  assert.deepEqual(count, { iterations: 0, continuations: 2, stalled: 2 });
+  count.stalled = 0;
   assert.deepEqual([go(), go(), go()], [undefined, undefined, "max_continuations"]);
-  assert.equal(remaining(limitsOf({ stalls: 0 }), newCount()), null);
-  assert.equal(remaining(limitsOf({ stalls: 1 }), newCount()), 1);
-  assert.equal(remaining(limitsOf({ stalls: 0, continuations: 4 }), { ...newCount(), continuations: 3 }), 1);
+  assert.equal(remaining(limitsOf({ stalls: 0 }), NONE), null);
+  assert.equal(remaining(limitsOf({ stalls: 1 }), NONE), 1);
+  assert.equal(remaining(limitsOf({ stalls: 0, continuations: 4 }), { ...NONE, continuations: 3 }), 1);
 });
 
 test("U10: a call is forbidden by iterations, calls, tokens or dollars, and by a cost that is unknown", () => {
   const spent = (tokens: number, dollars: number | undefined): Spent => ({ ...newSpent(), tokens, dollars });
   const forbids = (given: Parameters<typeof limitsOf>[0], s: Spent, iterations = 0) =>
-    forbidsCall(limitsOf(given), s, { ...newCount(), iterations });
+    forbidsCall(limitsOf(given), s, { ...NONE, iterations });
   assert.equal(forbids({}, spent(1e9, undefined), 99), undefined);
   assert.equal(forbids({}, spent(0, 0), 100), "max_iterations");
   assert.equal(forbids({}, { ...spent(0, 0), calls: 499 }), undefined);
