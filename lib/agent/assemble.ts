@@ -120,7 +120,10 @@ async function openBus(
   return { emit, warn, first, hears, isWatched, spans };
 }
 
-/** What the session keeps while it lasts, and what keeps its transcript. */
+/**
+ * What the session keeps while it lasts, and what keeps its transcript: what that says of it, to which the first prompt is
+ * added when it comes, and what is `stored` if it continues one.
+ */
 async function openState(
   { parts, own, cwd, clock, steps, engine, store, lane, logged, id }: SessionPlace,
   past: StoredPast | undefined,
@@ -300,7 +303,7 @@ function memoryWatcher(cwd: string, memory: Chosen["memory"]): NonNullable<Agent
   };
 }
 
-type OpenState = Awaited<ReturnType<typeof openState>>;
+export type OpenState = Awaited<ReturnType<typeof openState>>;
 
 function openAgent(
   place: SessionPlace,

@@ -51,7 +51,10 @@ function isAt(a: TranscriptPosition, b: TranscriptPosition): boolean {
   return a.full === b.full && a.kept === b.kept && a.blocks === b.blocks;
 }
 
-interface Beginning extends Pick<Begin, "prompt" | "modelParams" | "trigger"> {
+/** What a run is asked to begin with. */
+export type BeginAsked = Pick<Begin, "prompt" | "modelParams" | "trigger">;
+
+interface Beginning extends BeginAsked {
   readonly state: SessionState;
   readonly transcript: TranscriptWriter;
   readonly stored: Transcript | undefined;
@@ -77,11 +80,7 @@ export async function beginRun(
   state.begun = begin.at;
   if (!again) return { ...begin, again };
   if (prompt !== "" && JSON.stringify(prompt) !== JSON.stringify(begin.prompt)) {
-    throw new TypeError(
-      `Cannot prompt session '${state.id}' as its last run was interrupted: go on with it first, with no prompt or ${
-        JSON.stringify(promptText(begin.prompt).slice(0, 100))
-      }`,
-    );
+    throw stillOpen(state.id, begin.prompt);
   }
   state.model = begin.model;
   if (isAt(begin, placeOf(state.messages, transcript.compacted()))) return { ...begin, again };
@@ -100,20 +99,17 @@ export function lastResult(state: SessionState, stored: Transcript | undefined):
   const { messages } = stored!;
   const said = textOf(messages.findLast(({ role }) => role === "assistant"));
   const { stop, usage, cost, result } = ending;
-  const { id } = state;
-  return {
-    id,
-    text: said,
-    turns: 0,
-    iterations: 0,
-    modelCalls: 0,
-    denials: [],
-    ...result,
-    stop,
-    messages,
-    usage,
-    cost: cost ?? undefined,
-  };
+  return { ...NOTHING, id: state.id, text: said, ...result, stop, messages, usage, cost: cost ?? undefined };
+}
+
+/** What came of a run that did nothing. */
+const NOTHING = { text: "", turns: 0, iterations: 0, modelCalls: 0, usage: NO_USAGE, cost: 0, denials: [] };
+
+/** Why a session takes no other prompt than that of a run which did not come to its end. */
+export function stillOpen(id: string, prompt: Prompt): TypeError {
+  const words = JSON.stringify(promptText(prompt).slice(0, 100));
+  const fix = `go on with it first, with no prompt or ${words}`;
+  return new TypeError(`Cannot prompt session '${id}' as its last run was interrupted: ${fix}`);
 }
 
 export function beginName({ agentId, runs }: SessionState): string {
@@ -123,6 +119,5 @@ export function beginName({ agentId, runs }: SessionState): string {
 /** How a run ends that its engine did not let begin. */
 export function notBegun({ id, messages }: SessionState, thrown: unknown): Result {
   const error = { type: "engine", message: thrownWords(thrown) };
-  const nothing = { text: "", turns: 0, iterations: 0, modelCalls: 0, usage: NO_USAGE, cost: 0, denials: [] };
-  return { id, stop: "error", messages: messages.slice(), ...nothing, error };
+  return { ...NOTHING, id, stop: "error", messages: messages.slice(), error };
 }

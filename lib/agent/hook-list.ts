@@ -1,5 +1,6 @@
 import { quietly } from "../core/json.ts";
 import type { HookRunner } from "./options.ts";
+import type { CheckedOptions } from "./session-place.ts";
 import { EVENTS } from "../core/events.ts";
 import type { HookList, HookRecord } from "../core/hook.ts";
 import type { Tool } from "../core/tool.ts";
@@ -9,11 +10,7 @@ import { builtProgram } from "../runtime/importing.ts";
 /** Where our own code lies: in a bundle, where the script's does. */
 const OWN = decodeURIComponent(new URL(".", import.meta.url).pathname);
 
-interface OfAgent {
-  readonly name: string;
-  readonly hooks: readonly (string | HookList)[];
-  readonly script: string | undefined;
-}
+type OfAgent = Pick<CheckedOptions, "name" | "hooks" | "script">;
 
 /** An agent's hooks: those it names, in their order, or the folder beside its script if that holds hooks. */
 export async function hookMembers({ name, hooks, script }: OfAgent): Promise<OfAgent["hooks"]> {
@@ -50,9 +47,7 @@ export interface HookListParts {
 }
 
 /** Joins the agent's own hooks, in their order, and what was found elsewhere. Files stay as they are until asked for `again`. */
-export function hookList(
-  { members, found, runner, onFiles }: HookListParts,
-): (again?: boolean) => HookList | Promise<HookList> {
+export function hookList({ members, found, runner, onFiles }: HookListParts): Hooks {
   const own = loadedMembers(members, runner);
   const elsewhere = found?.(runner);
   const more = { records: [] as readonly HookRecord[] };

@@ -3,19 +3,17 @@ import type { RunEvent } from "../core/run-events.ts";
 import type { HookHost } from "../hooks/process/hook-host.ts";
 import type { PermissionGate } from "../permissions/gate.ts";
 import { ENV_FILE, runningTasks } from "../tools/tool-state.ts";
-import type { SessionStore } from "../log/stores/memory-store.ts";
 import type { ToolSet } from "./tool-set.ts";
 import type { HookRunner, SandboxOption } from "./options.ts";
+import type { SessionPlace } from "./session-place.ts";
 import type { HookEnv } from "../core/hook.ts";
 import { shellWord } from "../core/shown.ts";
 import type { Sandbox } from "../permissions/sandbox.ts";
 import type { Wrap } from "../process/process.ts";
 import { builtProgram } from "../runtime/importing.ts";
 
-export interface HookHostParts extends Pick<HookHost, "envFile" | "confine"> {
-  readonly id: string;
-  readonly cwd: string;
-  readonly store: SessionStore;
+export interface HookHostParts
+  extends Pick<HookHost, "envFile" | "confine">, Pick<SessionPlace, "id" | "cwd" | "store"> {
   readonly set: ToolSet;
   readonly gate: PermissionGate | undefined;
   readonly toolState: ReadonlyMap<string, unknown>;
@@ -51,15 +49,11 @@ export function hookHost({ id, cwd, store, set, gate, toolState, promptId, emit,
   };
 }
 
-/** The file through which SessionStart hooks set variables for the shell of a session. */
-interface EnvFile {
-  /** Its path; the folder is made when it is first asked for, and the shell then knows of it. */
-  readonly path: () => string;
-  readonly remove: () => void;
-}
-
-/** Keeps the file of one session; Bash finds it in its state. */
-export function sessionEnvFile(toolState: Map<string, unknown>): EnvFile {
+/**
+ * The file through which SessionStart hooks set variables for the shell of a session. Its folder is made when its path is
+ * first asked for; Bash finds it in its state then.
+ */
+export function sessionEnvFile(toolState: Map<string, unknown>) {
   // Asked for when needed: every session begins here, and few have such a hook.
   const disk = () => process.getBuiltinModule("node:fs");
   let folder: string | undefined;

@@ -46,14 +46,8 @@ export async function switchModel(
   const was = run.state.model;
   const reason = why.reason ?? null;
   const triggered_by = why.triggered_by ?? "user";
-  const said = await run.fire({
-    event: "model-switch",
-    old_model: was,
-    new_model,
-    reason,
-    profile: null,
-    triggered_by,
-  });
+  const event = "model-switch";
+  const said = await run.fire({ event, old_model: was, new_model, reason, profile: null, triggered_by });
   if (said.decision === "deny" || said.decision === "ask") {
     run.warn(
       `The model stays ${was}: ${said.denials[0]?.hook ?? said.asked?.hook} said: ${said.reason ?? "no reason given"}`,

@@ -1,5 +1,4 @@
-import { isBlank, type Prompt, promptText } from "../core/messages.ts";
-import type { ModelParams } from "../core/model.ts";
+import { isBlank, type Prompt } from "../core/messages.ts";
 import type { SessionState } from "../core/run.ts";
 import type { RunEvent } from "../core/run-events.ts";
 import { hasState, logsDir, readStateFile, removeState } from "../files/state.ts";
@@ -20,13 +19,8 @@ import { jsonlStore, logOf } from "../log/stores/jsonl.ts";
 import type { Seal } from "../log/line-log.ts";
 import type { SessionStore } from "../log/stores/memory-store.ts";
 import { transcriptOf } from "../log/stores/store.ts";
+import { type BeginAsked, stillOpen } from "./begin.ts";
 import type { AgentOptions, RunOptions } from "./options.ts";
-
-export interface LoggedBegin {
-  readonly prompt: Prompt;
-  readonly modelParams: ModelParams | undefined;
-  readonly trigger: "user" | "resume";
-}
 
 export interface SessionLog extends LoggedSession, SessionRecord {
   readonly id: string;
@@ -34,7 +28,7 @@ export interface SessionLog extends LoggedSession, SessionRecord {
   /** Whether a run that was cut off goes on with the next prompt. */
   readonly goesOn: boolean;
   /** A run begins; one that goes on begins as it did. */
-  prompted(begin: LoggedBegin, state: SessionState): LoggedBegin;
+  prompted(begin: BeginAsked, state: SessionState): BeginAsked;
   hears(type: RunEvent["type"]): boolean;
   /** What hooks shared and where the numbers of events stood, in a session that is resumed. */
   readonly left: Pick<SessionState, "sequence" | "values"> | undefined;
@@ -123,11 +117,9 @@ function sayOnce(about: string, words: string): void {
 /** The log of a session that goes another way than a run that was logged or recorded. */
 async function forkLog(
   from: string,
-  { resolve, prompt = "", warn, ...place }: Omit<Opening, "known" | "past" | "release"> & {
-    readonly resolve: (path: string) => string;
-    readonly prompt: Prompt | undefined;
-    readonly warn: (words: string) => void;
-  },
+  { resolve, prompt = "", warn, ...place }:
+    & Omit<Opening, "known" | "past" | "release">
+    & Pick<LogOptions, "resolve" | "prompt" | "warn">,
 ): Promise<SessionLog> {
   if (!isBlank(prompt)) {
     throw new TypeError(`Cannot fork ${from} with a prompt as it has its own: leave the prompt out`);
@@ -174,10 +166,7 @@ async function pastOf(
   const was = log.prompts.at(-1) ?? "";
   const continues = prompt !== undefined && (isBlank(prompt) || JSON.stringify(prompt) === JSON.stringify(was));
   if (own.durable && !continues && log.begins.length > log.ends.length) {
-    const words = JSON.stringify(promptText(was as Prompt).slice(0, 100));
-    throw new TypeError(
-      `Cannot prompt session '${log.header.id}' as its last run was interrupted: go on with it first, with no prompt or ${words}`,
-    );
+    throw stillOpen(log.header.id, was as Prompt);
   }
   return { past: new Past(log, continues, { isOwn: found.seal !== undefined }), seal: found.seal };
 }
@@ -197,15 +186,12 @@ async function noteSecrets(log: RunLog, cwd: string): Promise<void> {
   }
 }
 
-interface Opening {
+interface Opening extends Pick<LogOptions, "options" | "own" | "cwd"> {
   readonly folder: string;
   readonly files: ReturnType<typeof jsonlStore>;
   readonly known: string | undefined;
   readonly past?: Past | undefined;
   readonly seal: Seal | undefined;
-  readonly options: AgentOptions;
-  readonly own: RunOptions;
-  readonly cwd: string;
   readonly release: (() => Promise<void>) | undefined;
   /** Called once if the disk does not take what is logged; absent: the run fails. */
   readonly lost: ((error: Error) => void) | undefined;
@@ -287,7 +273,7 @@ async function sessionLog({ files, known, past, seal, options, own, cwd, ...open
       ...ofLog,
       load: async (asked: string) => await ofLog.load(asked) ?? await saidIn(asked),
     },
-    prompted(begin: LoggedBegin, now: SessionState): LoggedBegin {
+    prompted(begin: BeginAsked, now: SessionState): BeginAsked {
       state = now;
       const isFirst = prompts++ === 0;
       const was = open &&

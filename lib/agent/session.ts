@@ -19,7 +19,8 @@ interface PromptBy {
 }
 
 /** How a session begins, and the files whose text is in its system prompt. */
-interface SessionBegin extends Pick<EventFields["session-start"], "source">, Partial<Named> {
+interface SessionBegin extends Partial<Omit<EventFields["session-start"], "model">> {
+  readonly source: EventFields["session-start"]["source"];
   readonly instructions?: readonly EventFields["instructions-loaded"][];
 }
 
@@ -90,8 +91,6 @@ export function openSession(agent: AgentSpec, state: SessionState, start?: Sessi
     },
   };
 }
-
-type Named = Pick<EventFields["session-start"], "profile" | "config">;
 
 async function fireStart(run: Run, start: SessionBegin): Promise<Folded> {
   const { source, instructions = [], profile = null, config = null } = start;

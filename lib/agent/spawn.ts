@@ -4,6 +4,7 @@ import type { Limits, Spent } from "../core/limits.ts";
 import { addUsage, contentText, isToolResult, isToolUse, type Message, NO_USAGE } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import type { ModelParams } from "../core/model.ts";
+import { thrownWords } from "../core/shown.ts";
 import { type AgentSpec, newSessionState, type Run, type SessionState } from "../core/run.ts";
 import { findTool, ToolError, type ToolRun } from "../core/tool.ts";
 import { openSession } from "./session.ts";
@@ -28,9 +29,26 @@ export interface AskedBelow {
 }
 
 /** What came of it. */
-export type Below =
-  | { readonly spawned: Spawned; readonly spent: Spent }
-  | { readonly failed: { readonly message: string; readonly code: string }; readonly spent: Spent };
+export type Below = Outcome & { readonly spent: Spent };
+
+export type Outcome =
+  | { readonly spawned: Spawned }
+  | { readonly failed: { readonly message: string; readonly code: string } };
+
+/** How the work of an agent ended, whether or not it failed. */
+export async function outcomeOf(working: () => Promise<Spawned>): Promise<Outcome> {
+  try {
+    return { spawned: await working() };
+  } catch (error) {
+    return { failed: { message: thrownWords(error), code: error instanceof ToolError ? error.code : "agent_error" } };
+  }
+}
+
+/** What such an end is to the tool that asked for the agent. */
+export function spawnedBy(end: Outcome): Spawned {
+  if ("failed" in end) throw new ToolError(end.failed.message, { code: end.failed.code });
+  return end.spawned;
+}
 
 interface SpawnCall {
   readonly toolUseId: string;
@@ -121,8 +139,7 @@ async function elsewhere(
   if (spent.dollars !== undefined) {
     spent.dollars = end.spent.dollars == null ? undefined : spent.dollars + end.spent.dollars;
   }
-  if ("failed" in end) throw new ToolError(end.failed.message, { code: end.failed.code });
-  return end.spawned;
+  return spawnedBy(end);
 }
 
 /** Runs an agent that an engine was asked for, below a stand-in for the agent that asked. */
@@ -138,13 +155,10 @@ export async function runBelow(
     tokens: spent.tokens - before.tokens,
     dollars: spent.dollars === undefined ? undefined : spent.dollars - (before.dollars ?? 0),
   });
-  try {
-    const { working } = await spawnHere({ ...home, parent: () => parent }, request, call, modelParams);
-    return { spawned: await working, spent: own() };
-  } catch (error) {
-    const code = error instanceof ToolError ? error.code : "agent_error";
-    return { failed: { message: (error as Error).message, code }, spent: own() };
-  }
+  const end = await outcomeOf(async () => {
+    return await (await spawnHere({ ...home, parent: () => parent }, request, call, modelParams)).working;
+  });
+  return { ...end, spent: own() };
 }
 
 /** What agents below another need of it. */

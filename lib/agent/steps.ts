@@ -5,9 +5,8 @@ import { isText } from "../core/messages.ts";
 import { ModelError, type Reply } from "../core/model.ts";
 import type { PartlyUsed } from "../core/reply.ts";
 import type { Interceptor, LateWords, Reports, Run } from "../core/run.ts";
-import { type ToolEnd, ToolError, type ToolRun } from "../core/tool.ts";
+import type { ToolEnd, ToolRun } from "../core/tool.ts";
 import type { RunEvent } from "../core/run-events.ts";
-import { thrownWords } from "../core/shown.ts";
 import type { CallError } from "../log/entry.ts";
 import { askedHooks, hookName, recalledHooks, withMark, worksOn } from "../log/step.ts";
 import { errorOf } from "../log/stream.ts";
@@ -16,6 +15,7 @@ import type { Spawned, SpawnRequest, ToolContext } from "../tools/tool-context.t
 import { CWD, shellCwd } from "../tools/tool-state.ts";
 import type { PermissionAsker, PermissionReply } from "../permissions/gate.ts";
 import type { Engine } from "./engine.ts";
+import { type Outcome, outcomeOf, spawnedBy } from "./spawn.ts";
 
 /** The calls of an agent as steps of an engine; `inner` intercepts those that are really made. */
 export function stepsOn(engine: Engine, inner: Interceptor = {}): Interceptor {
@@ -121,9 +121,6 @@ interface SteppedEnd extends ToolEnd {
   readonly place?: string;
 }
 
-/** The outcome of an agent that a tool asked for. */
-type Report = { readonly spawned: Spawned } | { readonly failed: { readonly message: string; readonly code: string } };
-
 type NextRun = (instead?: Pick<ToolContext, "spawn">) => Promise<ToolEnd>;
 
 /**
@@ -133,7 +130,7 @@ type NextRun = (instead?: Pick<ToolContext, "spawn">) => Promise<ToolEnd>;
 async function toolStep(engine: Engine, run: Run, toolRun: ToolRun, next: NextRun): Promise<ToolEnd> {
   const { tool, key } = toolRun;
   const { spawn }: Pick<ToolContext, "spawn"> = run.state.contextOf?.(run, toolRun) ?? {};
-  const reports: Report[] = [];
+  const reports: Outcome[] = [];
   // A process that begins the call leaves a mark: if another process left one and no result, the call runs a second time.
   const mine = crypto.randomUUID();
   const isEffect = tool.effect === "write";
@@ -146,16 +143,7 @@ async function toolStep(engine: Engine, run: Run, toolRun: ToolRun, next: NextRu
         : { ...ended, content: withMark(ended.content) };
     });
     if (!end.wants) return end;
-    reports.push(
-      ...await Promise.all(end.wants.map(async (request): Promise<Report> => {
-        try {
-          return { spawned: await spawn!(request) };
-        } catch (error) {
-          const code = error instanceof ToolError ? error.code : "agent_error";
-          return { failed: { message: thrownWords(error), code } };
-        }
-      })),
-    );
+    reports.push(...await Promise.all(end.wants.map((request) => outcomeOf(() => spawn!(request)))));
   }
 }
 
@@ -181,21 +169,17 @@ async function placed(
 }
 
 /** Runs the tool until it ends or asks for agents that have not run yet. */
-async function untilItWants(next: NextRun, reports: readonly Report[]): Promise<SteppedEnd> {
+async function untilItWants(next: NextRun, reports: readonly Outcome[]): Promise<SteppedEnd> {
   const wants: SpawnRequest[] = [];
   let asked = 0;
   let wake!: () => void;
   const wanted = new Promise<void>((resolve) => wake = resolve);
-  const spawn = (request: SpawnRequest): Promise<Spawned> => {
+  const spawn = async (request: SpawnRequest): Promise<Spawned> => {
     const report = reports[asked++];
-    if (report) {
-      return "spawned" in report
-        ? Promise.resolve(report.spawned)
-        : Promise.reject(new ToolError(report.failed.message, { code: report.failed.code }));
-    }
+    if (report) return spawnedBy(report);
     wants.push(request);
     setTimeout(wake); // a tool may ask for several at once
-    return new Promise(() => {});
+    return await new Promise(() => {});
   };
   const ended = await Promise.race([next({ spawn }), wanted]);
   return ended ?? { content: "", wants };

@@ -1,22 +1,13 @@
-import type { AgentOptions, RunOptions } from "./options.ts";
-import type { Clock } from "../core/clock.ts";
 import type { EventFields } from "../core/events.ts";
 import { text } from "../core/messages.ts";
 import type { AgentSpec } from "../core/run.ts";
-import type { SessionRecord } from "../replay/person-answers.ts";
-import type { TapedSession } from "../replay/taped-session.ts";
 import { BUILT_IN } from "../runtime/importing.ts";
+import type { SessionPlace } from "./session-place.ts";
 
 /** What a system prompt is made of: the agent's own text, and what is found in its directory. */
-interface PromptBasis {
-  readonly options: AgentOptions;
-  readonly own: RunOptions;
-  readonly cwd: string;
-  readonly clock: Clock;
+interface PromptBasis extends Pick<SessionPlace, "options" | "own" | "cwd" | "clock" | "tape" | "record"> {
   /** Whether to look for memory files, or their names. */
   readonly memory: boolean | readonly string[];
-  readonly tape: TapedSession | undefined;
-  readonly record: SessionRecord | undefined;
 }
 
 interface Memory {

@@ -64,10 +64,7 @@ export async function toolSet({ mcp, tape, cwd, signals, warn, ...given }: ToolS
   };
 }
 
-interface Secretive {
-  readonly env?: McpProcess["env"];
-  readonly headers?: McpRemote["headers"];
-}
+type Secretive = Pick<McpProcess, "env"> & Pick<McpRemote, "headers">;
 
 async function described(tools: readonly Tool[], session: ToolSession): Promise<readonly Tool[]> {
   if (!tools.some(({ describe }) => describe)) return tools;
