@@ -122,7 +122,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 const rounds = Number(process.argv[2] ?? 31);
-const binary = await findRipgrep();
+const binary = findRipgrep();
 if (binary === undefined) {
   throw new Error("Cannot measure as ripgrep is not here: bun install");
 }

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, readFileSync, statSync } from "node:fs";
 import { delimiter, extname, join } from "node:path";
+import { quietly } from "../core/json.ts";
 
 /** What runs a script that is not a program itself, by its extension. */
 const INTERPRETERS: { readonly [ext: string]: readonly [program: string, ...args: string[]] } = {
@@ -40,7 +41,16 @@ export function missingProgram(path: string, env: Readonly<Record<string, string
 /** Where a program is installed, by the absolute folders of the PATH. */
 export function onPath(name: string, env: Readonly<Record<string, string | undefined>>): string | undefined {
   const folders = (env.PATH ?? "").split(delimiter).filter((dir) => dir.startsWith("/"));
-  return folders.map((dir) => join(dir, name)).find((path) => existsSync(path));
+  return folders.map((dir) => join(dir, name)).find(isProgram);
+}
+
+/** Whether there is a file that this process may run. */
+export function isProgram(path: string): boolean {
+  const isAllowed = () => {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  };
+  return quietly(isAllowed) ?? false;
 }
 
 export function isExecutable(path: string): boolean {

@@ -84,26 +84,18 @@ async function globFiles(given: GlobInput, context: SearchContext): Promise<Glob
     });
   }
   const selection = selectGlobs([pattern]);
-  const found = await listFiles(await needRipgrep(), { ...place, selection, signal: context.signal });
+  const found = await listFiles(needRipgrep(), { ...place, selection, signal: context.signal });
   const { files, withheld } = withoutHidden("Glob", found, (path) => path, place, context);
   const filenames = files.slice(0, MOST_FILES).map(place.shown);
   const truncated = files.length > MOST_FILES;
-  const notices = [
-    ...(truncated ? [`Showing ${MOST_FILES} of ${files.length} files: use a narrower pattern or path`] : []),
-    ...(withheld === undefined ? [] : [withheld]),
-    ...(files.length === 0 && !/[*?[{]/.test(pattern)
-      ? ["Only files are given: for what is in a folder use folder/**"]
-      : []),
-    ...(files.length === 0 && splitGlobs(pattern).length > 1
-      ? ["The pattern is one glob: for several use braces, such as *.{ts,tsx}"]
-      : []),
-  ];
-  return {
-    filenames,
-    numFiles: files.length,
-    truncated,
-    ...(notices.length > 0 && { notice: notices.join("\n") }),
-  };
+  const isNone = files.length === 0;
+  const notice = [
+    truncated && `Showing ${MOST_FILES} of ${files.length} files: use a narrower pattern or path`,
+    withheld,
+    isNone && !/[*?[{]/.test(pattern) && "Only files are given: for what is in a folder use folder/**",
+    isNone && splitGlobs(pattern).length > 1 && "The pattern is one glob: for several use braces, such as *.{ts,tsx}",
+  ].filter(Boolean).join("\n");
+  return { filenames, numFiles: files.length, truncated, ...(notice !== "" && { notice }) };
 }
 
 /**

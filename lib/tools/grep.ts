@@ -156,7 +156,7 @@ async function grepFiles(
   };
   const { needRipgrep } = await import("./search/ripgrep.ts");
   const { search } = await import("./search/search-files.ts");
-  const found = await search(ripgrep ?? await needRipgrep(), request);
+  const found = await search(ripgrep ?? needRipgrep(), request);
   const { files, withheld } = withoutHidden("Grep", found.files, ({ path }) => path, place, context);
   const gaps = request.before + request.after > 0;
   return responseOf({ ...found, files, withheld }, place, { mode, offset, limit, gaps, numbers: input["-n"] ?? true });

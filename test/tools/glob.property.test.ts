@@ -15,7 +15,7 @@ import { globsFor, ignoreFilesFor, paths, repository } from "./_search-arbitrari
 import { plant } from "./_tree.ts";
 import { inWorkspace } from "./_workspace.ts";
 
-const ripgrep = await findRipgrep();
+const ripgrep = findRipgrep();
 const needed = { ...(ripgrep === undefined && { skip: "ripgrep is not here" }) };
 
 function list(root: string, args: readonly string[]): string[] {

@@ -9,7 +9,7 @@ import { tries } from "../_counts.ts";
 import { plant } from "./_tree.ts";
 import { inWorkspace } from "./_workspace.ts";
 
-const ripgrep = await findRipgrep();
+const ripgrep = findRipgrep();
 const needed = { ...(ripgrep === undefined && { skip: "ripgrep is not here" }) };
 
 const FILES = ["a.ts", "b.js", "d/a.md", "d/.h", "d/e/a.ts"];

@@ -35,8 +35,10 @@ test("Grep refuses, with what to install, if ripgrep is missing or does not star
         /^ToolError: Cannot start .*: install it \(/,
       );
     }
-    const noBinary = locateRipgrep(undefined, "");
-    await assert.rejects(needRipgrep(noBinary), /^ToolError: Cannot search as ripgrep is not installed: install it \(/);
+    assert.throws(
+      () => needRipgrep(() => locateRipgrep(undefined, { PATH: "" })),
+      /^ToolError: Cannot search as ripgrep is not installed: install it \(/,
+    );
   }));
 
 test("Grep says what could not be read, beside what was found", () =>
@@ -72,12 +74,12 @@ test("ripgrep is the one npm installed, else the first executable one on PATH, e
   inWorkspace(async (root) => {
     plant(root, { "packaged": "", "plain/rg": "", "first/rg": "", "second/rg": "" });
     for (const name of ["packaged", "first/rg", "second/rg"]) chmodSync(join(root, name), 0o755);
-    const path = ["relative", "", join(root, "absent"), join(root, "plain"), join(root, "first"), join(root, "second")]
-      .join(":");
-    assert.equal(await locateRipgrep(join(root, "packaged"), path), join(root, "packaged"));
-    assert.equal(await locateRipgrep(join(root, "plain", "rg"), path), join(root, "first", "rg"));
-    assert.equal(await locateRipgrep(undefined, path), join(root, "first", "rg"));
-    assert.equal(await locateRipgrep(undefined, join(root, "plain")), undefined);
+    const folders = ["absent", "plain", "first", "second"].map((name) => join(root, name));
+    const env = { PATH: ["relative", "", ...folders].join(":") };
+    assert.equal(locateRipgrep(join(root, "packaged"), env), join(root, "packaged"));
+    assert.equal(locateRipgrep(join(root, "plain", "rg"), env), join(root, "first", "rg"));
+    assert.equal(locateRipgrep(undefined, env), join(root, "first", "rg"));
+    assert.equal(locateRipgrep(undefined, { PATH: join(root, "plain") }), undefined);
   }));
 
 test("Grep leaves no file behind and ends ripgrep when the run is interrupted", () =>

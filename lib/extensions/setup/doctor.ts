@@ -110,7 +110,7 @@ async function sandboxCheck(): Promise<Check> {
 
 async function ripgrep(): Promise<Check> {
   const { findRipgrep } = await import("../../tools/search/ripgrep.ts");
-  const path = await findRipgrep();
+  const path = findRipgrep();
   const fix = "install ripgrep, or crochet again with its optional dependencies: Grep needs it";
   if (path === undefined) return warning("ripgrep", "not installed", fix);
   const { status, stdout } = spawnSync(path, ["--version"], { encoding: "utf8", timeout: 10_000 });

@@ -1,17 +1,13 @@
 import { Buffer } from "node:buffer";
-import { access, constants } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { delimiter, isAbsolute, join } from "node:path";
 import { ToolError } from "../../core/tool.ts";
+import { once } from "../../core/maps.ts";
 import { hold } from "../../files/confine.ts";
 import { howEnded, runProcess } from "../../process/process.ts";
-
-let found: Promise<string | undefined> | undefined;
+import { isProgram, onPath } from "../../process/programs.ts";
 
 /** The ripgrep to run: the binary npm installed, else `rg` on PATH. */
-export function findRipgrep(): Promise<string | undefined> {
-  return found ??= locateRipgrep(packagedRipgrep(), process.env.PATH ?? "");
-}
+export const findRipgrep: () => string | undefined = once(() => locateRipgrep(packagedRipgrep(), process.env));
 
 /** npm installs the one package of ripgrep that fits this machine. */
 function packagedRipgrep(): string | undefined {
@@ -22,24 +18,16 @@ function packagedRipgrep(): string | undefined {
   }
 }
 
-export async function locateRipgrep(packaged: string | undefined, path: string): Promise<string | undefined> {
-  if (packaged !== undefined && await isExecutable(packaged)) return packaged;
-  for (const directory of path.split(delimiter)) {
-    if (isAbsolute(directory) && await isExecutable(join(directory, "rg"))) return join(directory, "rg");
-  }
-  return undefined;
-}
-
-function isExecutable(path: string): Promise<boolean> {
-  return access(path, constants.X_OK).then(() => true, () => false);
+export function locateRipgrep(packaged: string | undefined, env: NodeJS.ProcessEnv): string | undefined {
+  return packaged !== undefined && isProgram(packaged) ? packaged : onPath("rg", env);
 }
 
 const INSTALL =
   "install it (apt-get install ripgrep, brew install ripgrep), or install crochet with optional dependencies";
 
 /** The ripgrep to search with; refuses if it is not installed. */
-export async function needRipgrep(located = findRipgrep()): Promise<string> {
-  const binary = await located;
+export function needRipgrep(find = findRipgrep): string {
+  const binary = find();
   if (binary !== undefined) return binary;
   throw new ToolError(`Cannot search as ripgrep is not installed: ${INSTALL}`, { code: "no_ripgrep" });
 }
