@@ -103,23 +103,17 @@ function unreadable(path: string, error: unknown): ToolError {
   });
 }
 
-/** A directory that is held open. */
-interface Held {
-  /** Leads into that very directory, for children too, whatever takes its name or that of one above it. */
-  readonly path: string;
-  close(): void;
-}
-
 /** Linux's O_PATH, which Node does not name: a directory can be held without the permission to list it. */
 const O_PATH = 0o10000000;
 
 /**
  * Holds a directory that was found to be allowed: between that and its use another program may put a link in its
- * place, or in that of a directory above. If the system does not show what is open, the directory is used by its name.
+ * place, or in that of a directory above. `path` leads into that very directory, for children too; if the system does
+ * not show what is open, it is its name.
  *
  * @throws {ToolError} where another directory is there now
  */
-export function hold(directory: string): Held {
+export function hold(directory: string): { readonly path: string; close(): void } {
   if (process.platform !== "linux") return { path: directory, close() {} };
   const fd = openSync(directory, O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {

@@ -98,16 +98,6 @@ export function eachMatch(
   }
 }
 
-/** The first start of `needle`, or -1. */
-function firstMatch(hay: Uint8Array, needle: Uint8Array, unit: 1 | 2 = 1): number {
-  let first = -1;
-  eachMatch(hay, needle, (start) => {
-    first = start;
-    return false;
-  }, { unit });
-  return first;
-}
-
 function samePrefix(hay: Uint8Array, start: number, needle: Uint8Array): number {
   let i = 0;
   while (i < needle.length && hay[start + i] === needle[i]) i++;
@@ -191,7 +181,12 @@ export function isUniformCrlf(bytes: Uint8Array, encoding: Encoding): boolean {
 }
 
 export function hasCrlf(bytes: Uint8Array, encoding: Encoding): boolean {
-  return firstMatch(bytes, encode("\r\n", encoding), unitOf(encoding)) >= 0;
+  let found = false;
+  eachMatch(bytes, encode("\r\n", encoding), () => {
+    found = true;
+    return false;
+  }, { unit: unitOf(encoding) });
+  return found;
 }
 
 /** Whether the text's only line breaks are CRLF; a text without any is. */

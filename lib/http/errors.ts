@@ -1,3 +1,4 @@
+import { objectOf } from "../core/json.ts";
 import { ModelError } from "../core/model.ts";
 
 /** The classes of errors of the API, each with the one status that it has. */
@@ -68,7 +69,7 @@ interface SdkError extends Error {
 export function callError(error: unknown, call: FailedCall): ModelError {
   if (error instanceof ModelError) return error;
   const failure: SdkError = error instanceof Error ? error : new Error(String(error));
-  const { code, why, fix } = failure.status === undefined ? unsent(failure, call) : refused(failure, call);
+  const [code, why, fix] = failure.status === undefined ? unsent(failure, call) : refused(failure, call);
   const retryAfter = wait(failure);
   return new ModelError(`Cannot call the model as ${why}${fix === "" ? "" : `: ${fix}`}`, {
     code,
@@ -82,23 +83,17 @@ export function abortedError(signal: AbortSignal): ModelError {
   return new ModelError("Cannot finish the model call as it was aborted", { code: "aborted", cause: signal.reason });
 }
 
-interface Explanation {
-  readonly code: string;
-  readonly why: string;
-  readonly fix: string;
-}
+type Explanation = readonly [code: string, why: string, fix: string];
 
 function unsent(error: SdkError, { missing, baseURL, attempts, timeout }: FailedCall): Explanation {
   if (/resolve authentication|x-api-key/i.test(error.message)) {
-    return { code: "no_key", why: "no API key is set", fix: "set ANTHROPIC_API_KEY, or pass apiKey to anthropic()" };
+    return ["no_key", "no API key is set", "set ANTHROPIC_API_KEY, or pass apiKey to anthropic()"];
   }
-  if (missing === undefined) {
-    return { code: "error", why: "the request failed before it was sent", fix: error.message };
-  }
+  if (missing === undefined) return ["error", "the request failed before it was sent", error.message];
   const [why, fix] = missing === "timeout"
     ? [`did not answer within ${timeout / 1000} s`, "try again, or raise timeout"]
     : ["could not be reached", rootCause(error)];
-  return { code: missing, why: `${baseURL} ${why}${tried(attempts)}`, fix };
+  return [missing, `${baseURL} ${why}${tried(attempts)}`, fix];
 }
 
 function tried(attempts: number): string {
@@ -106,9 +101,10 @@ function tried(attempts: number): string {
 }
 
 function refused(error: SdkError, call: FailedCall): Explanation {
-  const { type = errorType(error.status!), message } = apiError(error);
-  const [why, fix] = explained(error, message, call);
-  return { code: type, why, fix };
+  // The API's own words, without the JSON the SDK's message repeats them in.
+  const { error: inner } = objectOf(error.error) as { error?: { type?: unknown; message?: unknown } };
+  const message = typeof inner?.message === "string" ? inner.message : error.message.slice(0, 500);
+  return [typeof inner?.type === "string" ? inner.type : errorType(error.status!), ...explained(error, message, call)];
 }
 
 function explained(error: SdkError, message: string, call: FailedCall): readonly [why: string, fix: string] {
@@ -135,15 +131,6 @@ function explained(error: SdkError, message: string, call: FailedCall): readonly
     status >= 500 ? `the API failed with ${status}${tried(attempts)}` : `the API answered with ${status}`,
     message,
   ];
-}
-
-/** The API's own words, without the JSON the SDK's message repeats them in. */
-function apiError(error: SdkError): { type?: string; message: string } {
-  const inner = (error.error as { error?: { type?: unknown; message?: unknown } } | undefined)?.error;
-  return {
-    ...(typeof inner?.type === "string" && { type: inner.type }),
-    message: typeof inner?.message === "string" ? inner.message : error.message.slice(0, 500),
-  };
 }
 
 function waitText(error: SdkError, otherwise: string): string {

@@ -141,10 +141,8 @@ function typeOf({ headers }: Response): string {
 }
 
 export function notAStream(response: Response, variable: string): ModelError {
-  return new ModelError(
-    `Cannot read the model's reply as it is not a stream of events but '${typeOf(response)}': check ${variable}`,
-    { code: "not_a_stream" },
-  );
+  const why = `it is not a stream of events but '${typeOf(response)}'`;
+  return new ModelError(`Cannot read the model's reply as ${why}: check ${variable}`, { code: "not_a_stream" });
 }
 
 function stalledError(came: string, ms: number, option: string): ModelError {
@@ -156,10 +154,8 @@ function stalledError(came: string, ms: number, option: string): ModelError {
 }
 
 function endlessError(variable: string): ModelError {
-  return new ModelError(
-    `Cannot read the model's reply as it is longer than ${LONGEST_REPLY} bytes: check ${variable}`,
-    { code: "grammar" },
-  );
+  const why = `it is longer than ${LONGEST_REPLY} bytes`;
+  return new ModelError(`Cannot read the model's reply as ${why}: check ${variable}`, { code: "grammar" });
 }
 
 function cutError(cause: unknown): ModelError {

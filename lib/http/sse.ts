@@ -1,15 +1,12 @@
 import { ModelError, type ModelEvent } from "../core/model.ts";
 
 /** Turns the bytes of a streamed reply into its events. Where the bytes are cut makes no difference. */
-export interface EventParser<Event = ModelEvent> {
+export interface EventParser {
   /** The events that are complete with this chunk. */
-  push(chunk: Uint8Array): Event[];
+  push(chunk: Uint8Array): ModelEvent[];
   /** What the stream still held when it ended: a last event without its blank line is one, half an event is not. */
-  end(): Event[];
+  end(): ModelEvent[];
 }
-
-/** What an API makes of the data of one event; undefined: nothing. A closing `[DONE]` comes as `DONE`. */
-export type EventReader<Event> = (value: unknown, name: string) => Event | undefined;
 
 /** Stands for the line `[DONE]`, which is not JSON. */
 export const DONE: unique symbol = Symbol("[DONE]");
@@ -21,13 +18,14 @@ const LONGEST_EVENT = 64 * 1024 * 1024;
  * Reads server-sent events as APIs and the gateways before them really send them: padded, with any line ending, with or
  * without `event:` lines, blank lines or a closing `[DONE]`, an error in a line `error:`.
  *
+ * @param read what an API makes of the data of one event; undefined: nothing. A closing `[DONE]` comes as `DONE`
  * @throws {ModelError} in `push` and `end`, if a whole event is not JSON
  */
-export function eventParser(): EventParser;
-export function eventParser<Event>(read: EventReader<Event>): EventParser<Event>;
-export function eventParser(read: EventReader<unknown> = messagesEvent): EventParser<unknown> {
+export function eventParser(
+  read: (value: unknown, name: string) => ModelEvent | undefined = messagesEvent,
+): EventParser {
   const decoder = new TextDecoder();
-  const found: unknown[] = [];
+  const found: ModelEvent[] = [];
   let line = ""; // the start of a line whose end has not come yet; only ever appended to, so a long line stays linear
   let name = "";
   let data: string | undefined;
@@ -112,12 +110,12 @@ export function eventParser(read: EventReader<unknown> = messagesEvent): EventPa
 }
 
 /** What was found before a mistake is given first, whatever the chunks: the mistake is thrown by the next call. */
-export function afterMistakes<Event>(
-  found: Event[],
+export function afterMistakes(
+  found: ModelEvent[],
   reading: { push(chunk: Uint8Array): void; end(): void },
-): EventParser<Event> {
+): EventParser {
   let mistake: unknown;
-  const taking = (read: () => void): Event[] => {
+  const taking = (read: () => void): ModelEvent[] => {
     if (mistake !== undefined) throw mistake;
     try {
       read();
@@ -131,10 +129,8 @@ export function afterMistakes<Event>(
 }
 
 function tooLong(): ModelError {
-  return new ModelError(
-    `Cannot read the model's reply as an event of its stream is longer than ${LONGEST_EVENT} characters: check the base URL`,
-    { code: "grammar" },
-  );
+  const why = `an event of its stream is longer than ${LONGEST_EVENT} characters`;
+  return new ModelError(`Cannot read the model's reply as ${why}: check the base URL`, { code: "grammar" });
 }
 
 function notJson(data: string): ModelError {

@@ -9,11 +9,9 @@ import { abortedError, errorType } from "../http/errors.ts";
 import { blockEvents } from "../http/streamed-block.ts";
 
 /** A model that says what its script says. */
-export interface ScriptedModel extends Model {
+export interface ScriptedModel extends Model, Pick<Script, "done"> {
   /** What it was asked, as it was at that moment. */
   readonly requests: readonly ModelRequest[];
-  /** @throws {Error} if replies were not used, naming them */
-  done(): void;
 }
 
 /**
@@ -90,10 +88,8 @@ interface Script {
   done(): void;
 }
 
-interface Lane {
+interface Lane extends ScriptRoute {
   readonly label: string;
-  readonly when: (request: ModelRequest) => boolean;
-  readonly replies: readonly ScriptEntry[];
   used: number;
 }
 

@@ -37,15 +37,9 @@ function here(): string {
 /** When a process started, in words that are only compared; undefined if it does not exist, or waits to be reaped. */
 function startOf(pid: number): string | undefined {
   if (process.platform === "linux") return processStat(pid)?.[19];
-  const { stdout } = process.getBuiltinModule("node:child_process").spawnSync("ps", [
-    "-o",
-    "lstart=",
-    "-p",
-    String(pid),
-  ], {
-    encoding: "utf8",
-    env: { ...process.env, LC_ALL: "C" },
-  });
+  const { spawnSync } = process.getBuiltinModule("node:child_process");
+  const env = { ...process.env, LC_ALL: "C" };
+  const { stdout } = spawnSync("ps", ["-o", "lstart=", "-p", String(pid)], { encoding: "utf8", env });
   return stdout.trim() === "" ? undefined : hashOf(stdout.trim(), 10);
 }
 

@@ -234,15 +234,6 @@ function doublings(tree: RegexTree, isOne: (choice: RegexTree) => boolean): numb
 
 /** Whether a piece repeats more often than it would be written out. */
 function repeats(tree: RegexTree): boolean {
-  switch (tree.kind) {
-    case "set":
-    case "look":
-    case "edge":
-    case "back":
-      return false;
-    case "loop":
-      return tree.max > WRITTEN_OUT || repeats(tree.body);
-    default:
-      return tree.parts.some(repeats);
-  }
+  if (tree.kind === "loop") return tree.max > WRITTEN_OUT || repeats(tree.body);
+  return "parts" in tree && tree.parts.some(repeats);
 }

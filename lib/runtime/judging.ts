@@ -137,17 +137,12 @@ class EndsProcess extends Error {
   }
 }
 
-interface ExitGuard {
-  /** @throws {Error} if a way out was tried, even if that was caught */
-  readonly expectNone: () => void;
-  readonly end: () => void;
-}
-
 /** Until it ends a try is refused with these words wherever it is made: for a process that loads a module, or runs but one hook. */
-export function refuseExits(refusal: (way: WayOut) => string): ExitGuard {
+export function refuseExits(refusal: (way: WayOut) => string) {
   const scope = opened(refusal);
   around.push(scope);
   return {
+    /** @throws {Error} if a way out was tried, even if that was caught */
     expectNone: () => {
       if (scope.tried.length > 0) throw new Error(refusal(scope.tried[0]!));
     },

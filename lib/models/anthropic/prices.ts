@@ -59,10 +59,8 @@ export const PRICED_MODELS: readonly string[] = [...PRICES.keys()];
  * Price each call on its own, as the price of some models depends on the length of the prompt.
  */
 export function price(model: string, usage: Usage, own: Prices = {}): number | undefined {
-  const listed: ListedPrice | undefined = [model, plainName(model)].map((key) =>
-    Object.hasOwn(own, key) ? own[key] : PRICES.get(key)
-  )
-    .find((found) => found !== undefined);
+  const known = (name: string) => Object.hasOwn(own, name) ? own[name] : PRICES.get(name);
+  const listed: ListedPrice | undefined = known(model) ?? known(plainName(model));
   if (!listed || usage.extra) return undefined;
   const prompt = usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
   const { input, output, cacheWrite, cacheRead } = listed.above && prompt > listed.above.tokens
