@@ -23,7 +23,7 @@ const TEXTS = { type: "array", items: TEXT };
 const NOTHING = { not: {} };
 
 /** What a value can be asked to be, in the words of an error. */
-export const KINDS: { readonly [kind in Kind]: Check } = {
+export const KINDS = {
   "a text": [isText, TEXT],
   "a list": [Array.isArray, { type: "array" }],
   "a text or a list": [(value) => isText(value) || Array.isArray(value), { type: ["string", "array"] }],
@@ -50,26 +50,9 @@ export const KINDS: { readonly [kind in Kind]: Check } = {
   ],
   "a whole number": [Number.isInteger, { type: "integer" }],
   any: [() => true, {}],
-};
+} satisfies { readonly [kind: string]: Check };
 
-type Kind =
-  | "a text"
-  | "a list"
-  | "a text or a list"
-  | "an object"
-  | "a function"
-  | "an AbortSignal"
-  | "true or false"
-  | "a list of texts"
-  | "true, false or a list of texts"
-  | "texts by name"
-  | "more than 0"
-  | "0 or more"
-  | "a text or a list of texts"
-  | "a number of seconds"
-  | "seconds, true or false"
-  | "a whole number"
-  | "any";
+type Kind = keyof typeof KINDS;
 
 /**
  * Refuses options that are unknown or of the wrong kind, before anything has begun.

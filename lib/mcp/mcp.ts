@@ -13,15 +13,11 @@ import { StdioTransport } from "./stdio.ts";
 
 type Sdk = typeof import("@modelcontextprotocol/client");
 
-interface ConnectionOptions {
+interface ConnectionOptions extends Pick<McpHost, "cwd" | "warn" | "changed"> {
   readonly sdk: Sdk;
   readonly name: string;
   readonly server: McpServer;
-  readonly cwd: string;
   readonly startTimeout: number;
-  readonly warn: (message: string) => void;
-  /** Called when the server's list of tools has changed. */
-  readonly changed: () => void;
 }
 
 const CALL_MS = 600_000;

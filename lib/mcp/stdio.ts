@@ -1,12 +1,8 @@
 import type { JSONRPCMessage, ReadBuffer, Transport } from "@modelcontextprotocol/client";
-import { type Group, startGroup } from "../process/process.ts";
+import { type Group, type GroupOptions, startGroup } from "../process/process.ts";
 import { endTree } from "../process/process-tree.ts";
 
-export interface StdioOptions {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly cwd: string;
-  readonly env: { readonly [name: string]: string };
+export interface StdioOptions extends Pick<GroupOptions, "command" | "args" | "cwd" | "env"> {
   /** The SDK's reader of lines. */
   readonly reader: ReadBuffer;
 }

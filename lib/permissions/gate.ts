@@ -2,26 +2,20 @@ import type { Folded } from "../core/fold.ts";
 import type { Json } from "../core/messages.ts";
 import type { AgentSpec, Run } from "../core/run.ts";
 import { type Refusal, refusalOf, unanswered } from "../core/hook-words.ts";
-import type { Effect, GatedCall, Permitted } from "../core/tool.ts";
+import type { GatedCall, Permitted } from "../core/tool.ts";
 import { checkOptions, type OptionKind } from "../input/options.ts";
-import type { PermissionMode, Permissions, SearchedPlace } from "./rules.ts";
+import type { Decision, PermissionMode, Permissions, RuledCall, SearchedPlace } from "./rules.ts";
 
-export interface PermissionCall {
-  readonly tool_name: string;
+export interface PermissionCall extends RuledCall {
   readonly input: { readonly [key: string]: unknown };
   readonly tool_use_id: string;
-  readonly cwd: string;
-  readonly effect: Effect;
   readonly agent_id?: string;
   /** The question's name, unique and stable: an engine keeps its answer under it. */
   readonly key?: string;
 }
 
 /** What the rules say of a call, after hooks have spoken. */
-export interface Permission {
-  readonly behavior: "allow" | "ask" | "deny";
-  readonly reason: string;
-  readonly rule?: string;
+export interface Permission extends Pick<Decision, "behavior" | "reason" | "rule"> {
   /** Of an ask: what would settle it for the session; permission hooks see it. */
   readonly suggestions?: readonly Json[];
   /** Of a refusal: one line for a person, with what would allow the call. */

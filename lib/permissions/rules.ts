@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
+import { getOrMake } from "../core/maps.ts";
 import type { Effect } from "../core/tool.ts";
 import { checkedMode } from "./gate.ts";
 import { isEdit, isRead, toolRow } from "../input/tool-table.ts";
@@ -347,9 +348,5 @@ function mayWrite(path: string, allow: readonly Rule[], edits: boolean, subject:
 
 function remembered(look: (path: string) => string): (path: string) => string {
   const known = new Map<string, string>();
-  return (path) => {
-    const found = known.get(path) ?? look(path);
-    known.set(path, found);
-    return found;
-  };
+  return (path) => getOrMake(known, path, () => look(path));
 }

@@ -93,15 +93,8 @@ const HIDDEN = ["/run", "/tmp", "/var/tmp"];
 /** Later mounts cover earlier ones. Capabilities go, or root could mount the machine writable again. */
 function base(): string[] {
   return [
-    ...[
-      "--unshare-user",
-      "--unshare-pid",
-      "--unshare-ipc",
-      "--unshare-uts",
-      "--unshare-cgroup-try",
-      "--die-with-parent",
-    ],
-    ...["--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"],
+    ...["user", "pid", "ipc", "uts", "cgroup-try"].map((kind) => `--unshare-${kind}`),
+    ...["--die-with-parent", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"],
     // Sockets of services (docker, dbus) are doors out of the sandbox, and live under /run.
     ...HIDDEN.filter((dir) => existsSync(dir)).flatMap((dir) => ["--tmpfs", dir]),
     ...["--setenv", "TMPDIR", "/tmp"],
@@ -116,9 +109,8 @@ function startIn(cwd: string, roots: readonly string[]): string {
 
 /** Where names are resolved through a file under /run. */
 function resolver(): string[] {
-  return ["/run/systemd/resolve", "/run/resolvconf"].filter((path) => existsSync(path)).flatMap((
-    path,
-  ) => ["--ro-bind", path, path]);
+  const places = ["/run/systemd/resolve", "/run/resolvconf"].filter((path) => existsSync(path));
+  return places.flatMap((path) => ["--ro-bind", path, path]);
 }
 
 function writable(root: string, git: boolean): string[] {

@@ -1,8 +1,6 @@
-import type { EventFields } from "../core/events.ts";
-import type { Block } from "../core/messages.ts";
 import { isObject } from "../core/json.ts";
 import type { ApiTool, JsonSchema } from "../core/model.ts";
-import type { Effect, Tool, ToolReturn, ToolSession } from "../core/tool.ts";
+import type { Effect, Tool, ToolReturn } from "../core/tool.ts";
 import type { ToolContext } from "./tool-context.ts";
 import {
   checkSchema,
@@ -14,26 +12,15 @@ import {
 } from "./schema.ts";
 import { checkOptions, type OptionKind } from "../input/options.ts";
 
-interface ToolOptions<Input> {
-  name: string;
-  description: string;
-  /** The description in one session, if it depends on what is in its directory. */
-  describe?: (session: ToolSession) => Promise<string>;
+interface ToolOptions<Input>
+  extends
+    Pick<Tool<Input>, "name" | "description" | "describe" | "parallel" | "aliases" | "prepare" | "settled">,
+    Pick<Tool<Input>, "asks" | "render" | "close"> {
   /** A zod schema (or any Standard Schema), or plain JSON Schema of an object. */
   input: StandardSchema<Input> | JsonSchema;
   run: (input: Input, context: ToolContext) => ToolReturn | Promise<ToolReturn>;
   /** @default "write" */
   effect?: Effect;
-  /** Whether calls may run beside others although they write. @default false */
-  parallel?: boolean;
-  aliases?: readonly string[];
-  prepare?: (input: Input, context: { readonly cwd: string }) => Input;
-  settled?: (input: Input, context: Pick<ToolContext, "cwd" | "state">) => Promise<void>;
-  /** What a person is asked by a call: `agent-prompt` fires with it before the call runs. */
-  asks?: (input: Input) => EventFields["agent-prompt"];
-  render?: (response: any) => string | readonly Block[];
-  /** Releases what the tool holds, once no session uses it; a later call may acquire it again. */
-  close?: () => void | Promise<void>;
 }
 
 /** The shape of the SDK's own runnable tools (`betaTool`, `betaZodTool`, the agent toolset), which plug in unchanged. */

@@ -8,9 +8,7 @@ import { ROOTS } from "../core/tool.ts";
 /** The `QuestionAsker` that tools ask. */
 export const QUESTIONS = "crochet.questionAsker";
 
-/**
- * A function `(on: boolean) => void` that turns plan mode on and off, kept there by the owner of the permissions.
- */
+/** A function `(on: boolean) => void` that turns plan mode on and off, kept there by the owner of the permissions. */
 export const PLAN_MODE = "crochet.plan-mode";
 
 /** A function by which a search learns which of the found files permission rules keep to themselves. */

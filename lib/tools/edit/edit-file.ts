@@ -72,21 +72,19 @@ function planEdits(bytes: Uint8Array, calls: readonly Required<EditCall>[]): Edi
   let current = bytes, replacements = 0;
   let splices: readonly Splice[] = [], eol: Eol = "verbatim";
   for (const [i, call] of calls.entries()) {
-    const plan = planNumbered(current, call, `${i + 1} of ${calls.length}`);
+    let plan: EditPlan;
+    try {
+      plan = planEdit(current, call);
+    } catch (error) {
+      if (!(error instanceof ToolError)) throw error;
+      throw withLine(error, `This was edit ${i + 1} of ${calls.length}, and none was applied`);
+    }
     splices = composeSplices(splices, current, plan.splices);
     current = applySplices(current, plan.splices);
     replacements += plan.replacements;
     if (plan.eol !== "verbatim") eol = plan.eol;
   }
   return { splices, encoding: encodingOf(bytes) as Encoding, eol, replacements };
-}
-
-function planNumbered(bytes: Uint8Array, call: Required<EditCall>, number: string): EditPlan {
-  try {
-    return planEdit(bytes, call);
-  } catch (error) {
-    throw error instanceof ToolError ? withLine(error, `This was edit ${number}, and none was applied`) : error;
-  }
 }
 
 function withLine({ message, code }: ToolError, line: string): ToolError {
@@ -112,7 +110,7 @@ function confirmation({ path, replacements, lines, eol }: EditReport, { plan }: 
 }
 
 /** The result of a change, whichever tool made it. */
-export interface ChangeReport {
+export interface ChangeReport extends Pick<Changed<unknown>, "changedSinceRead" | "hardLinked"> {
   /** The file's absolute path as it was asked for. */
   readonly path: string;
   /** The line on which each replacement starts, after the change. */
@@ -120,10 +118,6 @@ export interface ChangeReport {
   /** The change as a unified diff of the bytes on disk; empty if the changed lines are too long to show. */
   readonly diff: string;
   readonly hunks: readonly Hunk[];
-  /** Whether the bytes were other than those last read; undefined if the file was never read. */
-  readonly changedSinceRead: boolean | undefined;
-  /** The file has several names, so it was written in place, where a crash could have damaged it. */
-  readonly hardLinked: boolean;
   /** Whether undo can take this back. */
   readonly undoable: boolean;
 }
@@ -168,17 +162,14 @@ function originalFile(before: Uint8Array, encoding: Encoding): { originalFile?: 
 }
 
 /** What the model should know beside that it worked; one line each. */
-function notesOn(changed: Changed<unknown>, drawn: Drawn): string[] {
-  const notes: string[] = [];
-  if (changed.changedSinceRead === true) {
-    notes.push("(note: the file had changed on disk since it was read, so it holds other changes you have not seen)");
-  }
-  if (changed.hardLinked) {
-    notes.push("(the file has several hard links, so it was written in place and not replaced at once)");
-  }
-  if (drawn.hunks === undefined) notes.push("(no diff is shown: the changed lines are too long)");
-  if (changed.notUndoable !== undefined) notes.push(`(undo cannot take this back: ${changed.notUndoable})`);
-  return notes;
+function notesOn({ changedSinceRead, hardLinked, notUndoable }: Changed<unknown>, { hunks }: Drawn): string[] {
+  return [
+    changedSinceRead &&
+    "(note: the file had changed on disk since it was read, so it holds other changes you have not seen)",
+    hardLinked && "(the file has several hard links, so it was written in place and not replaced at once)",
+    hunks === undefined && "(no diff is shown: the changed lines are too long)",
+    notUndoable !== undefined && `(undo cannot take this back: ${notUndoable})`,
+  ].filter((note) => typeof note === "string");
 }
 
 function refuseBinary(bytes: Uint8Array, verb: string, path: string): void {
@@ -231,12 +222,11 @@ function textEncoding(bytes: Uint8Array): Encoding {
 
 function overwriteNotes({ before, changedSinceRead }: Changed<unknown>): string[] {
   if (before === undefined) return [];
-  const notes: string[] = [];
-  if (changedSinceRead === undefined) {
-    notes.push("(note: the file was there and had not been read; its old content is gone from the disk)");
-  }
-  if (textEncoding(before) !== "bytes") notes.push("(note: the file was UTF-16 and is UTF-8 now)");
-  return notes;
+  return [
+    changedSinceRead === undefined &&
+    "(note: the file was there and had not been read; its old content is gone from the disk)",
+    textEncoding(before) !== "bytes" && "(note: the file was UTF-16 and is UTF-8 now)",
+  ].filter((note) => note !== false);
 }
 
 /** One hunk of a unified diff, in the shape of the `diff` package and of Claude Code's `structuredPatch`. */

@@ -2,12 +2,10 @@ import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startGroup, type Stream, type Wrap } from "../../process/process.ts";
+import { type GroupOptions, startGroup, type Stream, type Wrap } from "../../process/process.ts";
 import { endTree } from "../../process/process-tree.ts";
 
-export interface ShellOptions {
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+export interface ShellOptions extends Pick<GroupOptions, "cwd" | "env"> {
   /** Puts the shell into a sandbox. */
   readonly wrap?: Wrap;
 }
