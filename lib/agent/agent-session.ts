@@ -6,9 +6,8 @@ import type { openSession } from "./session.ts";
 import { shown } from "../core/shown.ts";
 import { checkOptions } from "../input/options.ts";
 import type { PermissionGate } from "../permissions/gate.ts";
-import { type About, changesSince } from "../log/stores/store.ts";
+import { type About, changesSince, type Transcript } from "../log/stores/store.ts";
 import type { TranscriptWriter } from "../log/stores/write-transcript.ts";
-import type { OpenState } from "./assemble.ts";
 import { beginName, beginRun, lastResult, notBegun } from "./begin.ts";
 import type { AgentSession } from "./options.ts";
 import { checkModelParams, PARAM_OPTIONS, type ParamOptions } from "./params.ts";
@@ -18,10 +17,16 @@ import { runBelow } from "./spawn.ts";
 
 /** What a session of an agent is made of, once all of it is there. */
 export interface SessionParts
-  extends Pick<SessionPlace, "store" | "engine" | "tape" | "logged" | "record" | "lane" | "signals">, OpenState {
+  extends Pick<SessionPlace, "store" | "engine" | "tape" | "logged" | "record" | "lane" | "signals"> {
   readonly spec: AgentSpec;
+  readonly state: SessionState;
   readonly session: ReturnType<typeof openSession>;
+  readonly transcript: TranscriptWriter;
+  /** What its transcript says of it: the first prompt is added when it comes. */
+  readonly about: { -readonly [K in keyof About]: About[K] };
   readonly past: StoredPast | undefined;
+  /** Its own transcript, if it continues one. */
+  readonly stored: Transcript | undefined;
   readonly gate: PermissionGate | undefined;
   readonly hasModel: boolean;
   /** What a prompt asks of the model, with what it says itself. */

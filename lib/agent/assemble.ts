@@ -120,10 +120,7 @@ async function openBus(
   return { emit, warn, first, hears, isWatched, spans };
 }
 
-/**
- * What the session keeps while it lasts, and what keeps its transcript: what that says of it, to which the first prompt is
- * added when it comes, and what is `stored` if it continues one.
- */
+/** What the session keeps while it lasts, and what keeps its transcript. */
 async function openState(
   { parts, own, cwd, clock, steps, engine, store, lane, logged, id }: SessionPlace,
   past: StoredPast | undefined,
@@ -303,7 +300,7 @@ function memoryWatcher(cwd: string, memory: Chosen["memory"]): NonNullable<Agent
   };
 }
 
-export type OpenState = Awaited<ReturnType<typeof openState>>;
+type OpenState = Awaited<ReturnType<typeof openState>>;
 
 function openAgent(
   place: SessionPlace,

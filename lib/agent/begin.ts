@@ -3,8 +3,10 @@ import type { Result } from "../core/run-events.ts";
 import type { ModelParams } from "../core/model.ts";
 import type { SessionState } from "../core/run.ts";
 import { thrownWords } from "../core/shown.ts";
+import { ToolError } from "../core/tool.ts";
 import { resumable, type Transcript } from "../log/stores/store.ts";
 import type { TranscriptWriter } from "../log/stores/write-transcript.ts";
+import type { Spawned } from "../tools/tool-context.ts";
 import type { SessionEngine } from "./engine.ts";
 
 export interface TranscriptPosition {
@@ -114,6 +116,26 @@ export function stillOpen(id: string, prompt: Prompt): TypeError {
 
 export function beginName({ agentId, runs }: SessionState): string {
   return `begin:${agentId}:${runs}`;
+}
+
+/** How an agent below another ended. */
+export type Outcome =
+  | { readonly spawned: Spawned }
+  | { readonly failed: { readonly message: string; readonly code: string } };
+
+/** How the work of an agent ended, whether or not it failed. */
+export async function outcomeOf(working: () => Promise<Spawned>): Promise<Outcome> {
+  try {
+    return { spawned: await working() };
+  } catch (error) {
+    return { failed: { message: thrownWords(error), code: error instanceof ToolError ? error.code : "agent_error" } };
+  }
+}
+
+/** What such an end is to the tool that asked for the agent. */
+export function spawnedBy(end: Outcome): Spawned {
+  if ("failed" in end) throw new ToolError(end.failed.message, { code: end.failed.code });
+  return end.spawned;
 }
 
 /** How a run ends that its engine did not let begin. */

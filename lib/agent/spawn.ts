@@ -4,7 +4,6 @@ import type { Limits, Spent } from "../core/limits.ts";
 import { addUsage, contentText, isToolResult, isToolUse, type Message, NO_USAGE } from "../core/messages.ts";
 import type { Result, RunEvent } from "../core/run-events.ts";
 import type { ModelParams } from "../core/model.ts";
-import { thrownWords } from "../core/shown.ts";
 import { type AgentSpec, newSessionState, type Run, type SessionState } from "../core/run.ts";
 import { findTool, ToolError, type ToolRun } from "../core/tool.ts";
 import { openSession } from "./session.ts";
@@ -16,7 +15,7 @@ import { HAD_SHELL, INHERITED, listTasks, SHELL, shellCwd } from "../tools/tool-
 import type { SessionStore } from "../log/stores/memory-store.ts";
 import { resumable, type Transcript } from "../log/stores/store.ts";
 import { transcriptWriter } from "../log/stores/write-transcript.ts";
-import { messagesAt, placeOf, type TranscriptPosition } from "./begin.ts";
+import { messagesAt, type Outcome, outcomeOf, placeOf, spawnedBy, type TranscriptPosition } from "./begin.ts";
 import type { Engine } from "./engine.ts";
 import { modelParamsOf, withoutFormat } from "./params.ts";
 
@@ -30,25 +29,6 @@ export interface AskedBelow {
 
 /** What came of it. */
 export type Below = Outcome & { readonly spent: Spent };
-
-export type Outcome =
-  | { readonly spawned: Spawned }
-  | { readonly failed: { readonly message: string; readonly code: string } };
-
-/** How the work of an agent ended, whether or not it failed. */
-export async function outcomeOf(working: () => Promise<Spawned>): Promise<Outcome> {
-  try {
-    return { spawned: await working() };
-  } catch (error) {
-    return { failed: { message: thrownWords(error), code: error instanceof ToolError ? error.code : "agent_error" } };
-  }
-}
-
-/** What such an end is to the tool that asked for the agent. */
-export function spawnedBy(end: Outcome): Spawned {
-  if ("failed" in end) throw new ToolError(end.failed.message, { code: end.failed.code });
-  return end.spawned;
-}
 
 interface SpawnCall {
   readonly toolUseId: string;

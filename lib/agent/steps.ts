@@ -14,8 +14,8 @@ import type { Inbox } from "../tools/inbox.ts";
 import type { Spawned, SpawnRequest, ToolContext } from "../tools/tool-context.ts";
 import { CWD, shellCwd } from "../tools/tool-state.ts";
 import type { PermissionAsker, PermissionReply } from "../permissions/gate.ts";
+import { type Outcome, outcomeOf, spawnedBy } from "./begin.ts";
 import type { Engine } from "./engine.ts";
-import { type Outcome, outcomeOf, spawnedBy } from "./spawn.ts";
 
 /** The calls of an agent as steps of an engine; `inner` intercepts those that are really made. */
 export function stepsOn(engine: Engine, inner: Interceptor = {}): Interceptor {

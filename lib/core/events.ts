@@ -1,5 +1,4 @@
 import type { Block, Json, Message, Usage } from "./messages.ts";
-import type { Result } from "./run-events.ts";
 
 export interface EventRow {
   /** The field a matcher is compared with; null: matchers are ignored. */
@@ -182,7 +181,13 @@ export interface ToolResult {
 export type Denial = Readonly<{ tool_name: string; tool_use_id: string; reason: string; by: string }>;
 
 /** What came of an agent. The cost is in US dollars; null if a price is unknown. */
-type AgentResult = Pick<Result, "text" | "stop" | "usage" | "denials"> & { readonly cost: number | null };
+interface AgentResult {
+  readonly text: string;
+  readonly stop: Stop;
+  readonly usage: Usage;
+  readonly cost: number | null;
+  readonly denials: readonly Denial[];
+}
 
 /** The fields each event adds to what every event has. */
 export type EventFields = { readonly [N in EventName]: Readonly<FieldsByEvent[N]> };
