@@ -143,7 +143,7 @@ async function forkLog(
     const past = new Past(new Log([{ ...header, ...agent }, ...entries.slice(1)]), true, { isCopied: true });
     const seal = isOwn ? place.seal : undefined;
     const file = new LineLog(files.pathOf!(id), seal);
-    file.append(past.before);
+    file.append(past.before.entries);
     file.close();
     warnings.forEach(warn);
     return await sessionLog({ ...place, seal, known: id, past, release });

@@ -1,7 +1,7 @@
 import type { Message } from "../core/messages.ts";
 import { countUp, getOrMake } from "../core/maps.ts";
 import type { Call } from "./tape.ts";
-import { type Entry as Said, resumable, transcriptOf } from "./stores/store.ts";
+import { resumable, transcriptOf } from "./stores/store.ts";
 import { isObject } from "../core/json.ts";
 import type { AnswerFact, ClockFact, EntryOf, LogEntry, ToolFact } from "./entry.ts";
 import type { HookStep } from "./step.ts";
@@ -27,7 +27,8 @@ export class Past {
   readonly #hooks = new Map<string, EntryOf<"hook">>();
   readonly #tools = new Map<string, ToolFact[]>();
   readonly #known = new Map<string, number>();
-  readonly #before: Log;
+  /** The log up to the run that goes on. */
+  readonly before: Log;
   /** Which reports were taken at a look, counted in the run that goes on. */
   readonly takes: ReturnType<typeof takesOf>;
 
@@ -52,18 +53,18 @@ export class Past {
     const isOpen = continues && begin !== undefined && (end === undefined || end.index < begin.index);
     this.open = isOpen ? begin : undefined;
     // The prompt stands in the line before the one that begins its run.
-    this.#before = isOpen ? new Log(log.entries.slice(0, Math.max(1, begin.index - 1)), log.where) : log;
-    const { messages } = transcriptOf(this.#before.transcript() ?? [], log.where);
+    this.before = isOpen ? new Log(log.entries.slice(0, Math.max(1, begin.index - 1)), log.where) : log;
+    const { messages } = transcriptOf(this.before.transcript() ?? [], log.where);
     this.messages = isOpen ? messages : resumable(messages);
-    this.left = this.#before.ends.at(-1)?.left;
-    this.runs = this.#before.ends.length;
+    this.left = this.before.ends.at(-1)?.left;
+    this.runs = this.before.ends.length;
     const counts = new Map<string, number>();
-    for (const { lane } of this.#before.calls) countUp(counts, lane);
+    for (const { lane } of this.before.calls) countUp(counts, lane);
     this.callsBefore = counts;
     const results = new Set(log.parts.tool.map(({ name }) => name));
     this.answers = !isOpen
       ? []
-      : log.parts.asked.slice(this.#before.parts.asked.length).filter(({ asked }) =>
+      : log.parts.asked.slice(this.before.parts.asked.length).filter(({ asked }) =>
         this.#isSameRun || (isObject(asked) && results.has(String(asked.permission)))
       );
     this.takes = takesOf(isOpen ? log.parts.inbox : []);
@@ -71,7 +72,7 @@ export class Past {
   }
 
   #serve(entries: readonly LogEntry[]): void {
-    for (const call of this.log.calls.slice(this.#before.calls.length)) {
+    for (const call of this.log.calls.slice(this.before.calls.length)) {
       // How a call ended that was cut off with its run is not known.
       if (isWhole(call) && call.attempts.at(-1)!.ended !== "aborted") this.calls.set(call.id, call);
     }
@@ -84,19 +85,9 @@ export class Past {
       else if ("did" in entry) this.did.set(entry.did, entry);
       else if ("begun" in entry) this.begun.add(`${entry.lane} ${entry.begun}`);
     }
-    for (const fact of this.log.parts.tool.slice(this.#before.parts.tool.length)) {
+    for (const fact of this.log.parts.tool.slice(this.before.parts.tool.length)) {
       if (!fact.aborted) getOrMake(this.#tools, `${fact.lane} ${fact.tool}`, () => []).push(fact);
     }
-  }
-
-  /** The lines before the run that goes on. */
-  get before(): readonly LogEntry[] {
-    return this.#before.entries;
-  }
-
-  /** The facts of an agent's transcript, up to the run that goes on. */
-  transcript(id: string): readonly Said[] | undefined {
-    return this.#before.transcript(id);
   }
 
   /** Whether the log has a line; each counts once. */
@@ -130,7 +121,7 @@ export class Past {
   /** What the clock of a lane said: of a lane that goes on after runs that have ended, from there. */
   clocks(lane: string): { readonly facts: readonly ClockFact[]; readonly from: number } {
     const facts = this.log.parts.clock.filter(({ clock }) => clock === lane);
-    const before = this.#before.parts.clock.filter(({ clock }) => clock === lane);
+    const before = this.before.parts.clock.filter(({ clock }) => clock === lane);
     return { facts: this.open ? facts : before, from: before.at(-1)?.step ?? 0 };
   }
 }

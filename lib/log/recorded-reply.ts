@@ -73,11 +73,7 @@ export function messageEvents(message: ApiMessage): ModelEvent[] {
   ];
 }
 
-/**
- * A stream as the message the API would have sent in one piece.
- *
- * @throws {ModelError} if the stream is not a complete reply
- */
+/** A stream as the message the API would have sent in one piece. @throws {ModelError} if the stream is not a complete reply */
 export async function messageOf(events: readonly ModelEvent[]): Promise<ApiMessage> {
   const reply = replyFrom(events, () => {});
   const start = events.find((e) => e.type === "message_start")?.message as ApiMessage | undefined;

@@ -158,7 +158,7 @@ export class RunLog {
   }
 
   #transcript(id: string): Transcript | undefined {
-    const said = [...this.past?.transcript(id) ?? [], ...this.#said.get(id) ?? []];
+    const said = [...this.past?.before.transcript(id) ?? [], ...this.#said.get(id) ?? []];
     const isThere = said.length > 0 || (this.past !== undefined && id === this.header.id);
     return isThere ? transcriptOf(said, this.path) : undefined;
   }

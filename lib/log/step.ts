@@ -153,12 +153,6 @@ export function filesRead(root: string, line: (entry: EntryOf<"file">) => void):
   };
 }
 
-/** What hooks said, and what they left behind for others. */
-export interface HookWords {
-  readonly folded: Folded;
-  readonly left: HookLeft;
-}
-
 /** The name of a step in which hooks are asked about an event. */
 export function hookName(run: Run, event: Fired): string {
   const { tool_use_id } = event as { tool_use_id?: string };
@@ -181,8 +175,11 @@ export function hookEvents(event: EventName, runs: Folded["runs"]) {
   return asked.flatMap((run) => [{ type: "hook_start", hook: run.hook, event } as const, hookEnd(event, run)]);
 }
 
-/** Asks the hooks of one event, and notes what changed meanwhile. */
-export async function askedHooks(run: Run, next: () => Promise<Folded>): Promise<HookWords> {
+/** Asks the hooks of one event: what they said, and what they left behind for others. */
+export async function askedHooks(
+  run: Run,
+  next: () => Promise<Folded>,
+): Promise<{ readonly folded: Folded; readonly left: HookLeft }> {
   const { values, sequence } = run.state;
   const before = JSON.stringify(plain(values));
   const had = [...values.keys()];

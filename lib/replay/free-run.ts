@@ -60,6 +60,8 @@ export class FreeRun {
   readonly #chosen = new Map<string, Pending>();
   readonly #most: number;
   readonly #stuck = new AbortController();
+  /** Aborted when the agent has asked so often that it will not end. */
+  readonly stuck: AbortSignal = this.#stuck.signal;
 
   /** `serve` says what is served for a call, by its number in its lane. */
   constructor(tape: Tape, serve = (call: Call, _number: number): Served => ({ left: [clean(call)], forGood: false })) {
@@ -70,11 +72,6 @@ export class FreeRun {
     }
     const served = [...this.#lanes.values()].flat().reduce((sum, { left }) => sum + left.length, 0);
     this.#most = 50 + 10 * served;
-  }
-
-  /** Aborted when the agent has asked so often that it will not end. */
-  get stuck(): AbortSignal {
-    return this.#stuck.signal;
   }
 
   /** Learns the tools of an agent before it begins. */

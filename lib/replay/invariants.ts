@@ -111,11 +111,7 @@ export interface Judgement {
   readonly seen?: string;
 }
 
-/**
- * Judges a run by invariants.
- *
- * @throws {TypeError} if an invariant throws or answers something else: whose mistake it is must be seen
- */
+/** Judges a run by invariants. @throws {TypeError} if an invariant throws or answers something else: whose mistake it is must be seen */
 export function judge(invariants: readonly Invariant[], observed: Observed): Judgement[] {
   return invariants.map((one) => {
     const { name } = one;
@@ -153,48 +149,35 @@ function mustBeReached({ when, sometimes }: Invariant): boolean {
   return when !== undefined || sometimes !== undefined;
 }
 
-/** Invariants that note whether any run has put them to the test, whichever run they judge. */
+/** The invariants of a fixture, and whether any run has put them to the test. */
 export class InvariantTally implements FixtureInvariants {
   readonly own: readonly Invariant[];
   readonly shared: readonly Invariant[];
-  readonly #reached = new Set<Invariant>();
+  readonly #reached = new Set<string>();
 
   constructor({ own, shared }: FixtureInvariants) {
-    this.own = own.map((one) => this.#noting(one));
-    this.shared = shared.map((one) => this.#noting(one));
+    this.own = own;
+    this.shared = shared;
   }
 
   get all(): readonly Invariant[] {
     return [...this.own, ...this.shared];
   }
 
-  #noting(one: Invariant): Invariant {
-    const noting = (ask: (observed: Observed) => boolean) => (observed: Observed) => {
-      const answer = ask(observed);
-      if (answer === true) this.#reached.add(noted);
-      return answer;
-    };
-    const noted: Invariant = one.sometimes
-      ? { ...one, sometimes: noting(one.sometimes) }
-      : { ...one, ...(one.when && { when: noting(one.when) }) };
-    return noted;
-  }
-
-  /** Learns how a run was judged in another process, by invariants of the same names. */
+  /** Learns how a run was judged by them, in whatever process: they are known by their names. */
   note(judged: readonly Judgement[]): void {
-    const reached = new Set(judged.flatMap(({ invariant, reached }) => reached ? [invariant] : []));
-    for (const one of this.all) if (reached.has(one.name)) this.#reached.add(one);
+    for (const { invariant, reached } of judged) if (reached) this.#reached.add(invariant);
   }
 
   /** Why the fixture's own invariants do not count as kept although none is broken: no run has put one to the test. */
   get unreached(): string | undefined {
-    const one = this.own.find((one) => mustBeReached(one) && !this.#reached.has(one));
+    const one = this.own.find((one) => mustBeReached(one) && !this.#reached.has(one.name));
     return one && neverReached(one.name);
   }
 
   /** Whether each shared invariant that must be reached was; whether that fails is decided over all fixtures. */
   get sharedReached(): { readonly [name: string]: boolean } {
-    return Object.fromEntries(this.shared.filter(mustBeReached).map((one) => [one.name, this.#reached.has(one)]));
+    return Object.fromEntries(this.shared.filter(mustBeReached).map((one) => [one.name, this.#reached.has(one.name)]));
   }
 }
 

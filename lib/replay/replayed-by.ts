@@ -14,11 +14,7 @@ export type ReplayedBy =
   /** Served only: it was imported, and nothing is known that asks what is on it. */
   | { readonly by: "none" };
 
-/**
- * Asks the first line of a fixture's tape who replays it: nothing else decides that.
- *
- * @throws {TapeError} if it cannot be read
- */
+/** Asks the first line of a fixture's tape who replays it: nothing else decides that. @throws {TapeError} if it cannot be read */
 export function replayedBy(fixture: Fixture): ReplayedBy {
   if (isFinding(fixture)) return { by: "finding" };
   const { agent, command = [], tests, url } = headerOf(fixture);

@@ -151,7 +151,9 @@ async function judgedRun(
   const keptFaults = existsSync(fixture.faults) ? options.keptFaults : undefined;
   if (tally.all.length === 0 && !keptFaults) return {};
   const fails = (why: string) => ({ broke: `Cannot accept the agent of '${fixture.name}': ${why}` });
-  const [broken] = judge(tally.all, observedOn(await tapeIn(fixture), done)).filter(({ seen }) => seen !== undefined);
+  const judged = judge(tally.all, observedOn(await tapeIn(fixture), done));
+  tally.note(judged);
+  const broken = judged.find(({ seen }) => seen !== undefined);
   if (broken) return fails(`${broken.invariant}: ${withRootNamed(done.root)(broken.seen)}`);
   const broke = await keptFaults?.(fixture, agent, { tally, ...given(options, "wire", "signal") });
   if (broke !== undefined) return { broke };

@@ -204,7 +204,7 @@ interface Parts {
 /** Opens a tape for a session that works in `root`. */
 export async function openTape(options: TapeOptions, root: string): Promise<TapedSession> {
   const { mode = "replay", path } = options;
-  const tape = options.tape ?? (mode === "record" ? noTape(path!) : await tapeAt(path!, mode));
+  const tape = options.tape ?? await tapeAt(path!, mode);
   const { writes } = policyOf(options);
   if (writes) (await import("./write-tape.ts")).checkWritable(tapeFile(path!));
   const session = new TapedSession(options, tape, root, {
@@ -215,14 +215,13 @@ export async function openTape(options: TapeOptions, root: string): Promise<Tape
   return session;
 }
 
-function noTape(path: string): undefined {
+async function tapeAt(path: string, mode: TapeMode): Promise<Tape | undefined> {
   const file = tapeFile(path);
-  if (!existsSync(file)) return undefined;
-  throw new TapeError(`Cannot record ${path} as a tape exists: replay it with --update, or delete ${file}`);
-}
-
-async function tapeAt(path: string, mode: TapeMode): Promise<Tape> {
-  const file = tapeFile(path);
-  if (existsSync(file)) return await readTape(file);
-  throw new TapeError(`Cannot ${mode} ${path} as there is no tape: record it with 'crochet record'`);
+  const isThere = existsSync(file);
+  if (mode === "record" && !isThere) return undefined;
+  if (mode !== "record" && isThere) return await readTape(file);
+  const why = isThere
+    ? `a tape exists: replay it with --update, or delete ${file}`
+    : "there is no tape: record it with 'crochet record'";
+  throw new TapeError(`Cannot ${mode} ${path} as ${why}`);
 }

@@ -62,11 +62,7 @@ export interface SavedFaults {
   readonly faults: readonly Fault[];
 }
 
-/**
- * The faults that were kept for a tape; none if there is no file.
- *
- * @throws {TypeError} if the file cannot be read, naming it
- */
+/** The faults that were kept for a tape; none if there is no file. @throws {TypeError} if the file cannot be read, naming it */
 export function readFaultFile(path: string): SavedFaults[] {
   if (!existsSync(path)) return [];
   try {

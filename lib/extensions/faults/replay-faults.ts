@@ -146,8 +146,15 @@ async function searched(
 
 /** Tries schedules in this process. */
 function here(agent: Faultable, given: Pick<UnderFaultsOptions, "wire" | "signal">): TrialOf {
-  return ({ files }, tape, tally) => (faults) =>
-    underFaults(agent, tape, faults, { ...given, files, invariants: [...INVARIANTS, ...tally.all] });
+  return ({ files }, tape, tally) => async (faults) => {
+    const tried = await underFaults(agent, tape, faults, {
+      ...given,
+      files,
+      invariants: [...INVARIANTS, ...tally.all],
+    });
+    tally.note(tried.judged);
+    return tried;
+  };
 }
 
 function itemOf(result: Searched, asked: FaultsAsked): Item {

@@ -33,6 +33,8 @@ export class SeamFaults {
   readonly kill: Kill | undefined;
   readonly #faults: readonly Fault[];
   readonly #hung = new AbortController();
+  /** Aborted when a tool hangs and no limit ends the run: a person interrupts it. */
+  readonly hung: AbortSignal = this.#hung.signal;
 
   constructor(faults: readonly Fault[], before?: KeptSeams) {
     this.#faults = faults;
@@ -46,11 +48,6 @@ export class SeamFaults {
   get kept(): KeptSeams | undefined {
     const { used, unguarded, kill } = this;
     return kill && { used, unguarded, written: kill.written };
-  }
-
-  /** Aborted when a tool hangs and no limit ends the run: a person interrupts it. */
-  get hung(): AbortSignal {
-    return this.#hung.signal;
   }
 
   /** Counts a use of a thing, and gives the fault that hits it. */

@@ -48,6 +48,8 @@ export type FaultTrial = (faults: readonly Fault[]) => Promise<Tried>;
 /** What came of a run under faults. Its workspace, which is deleted, is `{ROOT}` in `broken` and `result`. */
 export interface UnderFaults extends Tried {
   readonly faults: readonly Fault[];
+  /** Each invariant, and whether the run put it to the test. */
+  readonly judged: readonly Judgement[];
   readonly result: Result | undefined;
   readonly observed: Observed;
 }
@@ -92,8 +94,9 @@ export async function underFaults(
     if (options.signal?.aborted) throw new Error(NOT_JUDGED);
     const observed = observedIn(tape, run, cwd, lived);
     const named = withRootNamed(cwd);
-    const broken = named(brokenIn(judge(options.invariants ?? INVARIANTS, observed)));
-    return { faults, broken, used: usedBy(observed), result: named(observed.results.at(-1)), observed };
+    const judged = named(judge(options.invariants ?? INVARIANTS, observed));
+    const result = named(observed.results.at(-1));
+    return { faults, broken: brokenIn(judged), judged, used: usedBy(observed), result, observed };
   }, tape.files);
 }
 

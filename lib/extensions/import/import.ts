@@ -153,33 +153,14 @@ function readingDiffers(expected: Accumulated, made: SdkReading): string | undef
     const refused = unparsed.size > 0 && /tool parameter JSON/.test(String(made.error.message));
     return refused ? undefined : `the SDK throws: ${made.error.message}`;
   }
-  for (const key of COMPARED) {
-    const found = differs(message[key] ?? null, made.message[key] ?? null, key);
-    if (found) return `it differs at ${found.path}`;
-  }
-  for (const key of COUNTS) {
-    const [a, b] = [objectOf(message.usage)[key] ?? null, objectOf(made.message.usage)[key] ?? null];
-    if (a !== b) return `it differs at usage.${key}`;
-  }
-  return contentDiffers(message.content as JsonObject[], made, unparsed);
-}
-
-function contentDiffers(
-  content: readonly JsonObject[],
-  { message, json }: Extract<SdkReading, { message: JsonObject }>,
-  unparsed: ReadonlyMap<number, string>,
-): string | undefined {
-  const theirs = message.content as JsonObject[];
-  if (theirs.length !== content.length) return `the message has ${theirs.length} blocks, not ${content.length}`;
-  for (const [i, block] of content.entries()) {
-    const raw = unparsed.get(i);
+  const [ours, theirs] = [message.content, made.message.content] as JsonObject[][];
+  if (theirs!.length !== ours!.length) return `the message has ${theirs!.length} blocks, not ${ours!.length}`;
+  const compared = ({ content, usage, ...rest }: JsonObject, json: ReadonlyMap<number, string>) => ({
+    ...Object.fromEntries(COMPARED.map((key) => [key, rest[key] ?? null])),
+    usage: Object.fromEntries(COUNTS.map((key) => [key, objectOf(usage)[key] ?? null])),
     // Input that is not JSON is compared as text.
-    const [mine, other] = raw === undefined ? [block, theirs[i]] : [
-      { ...block, input: raw },
-      { ...theirs[i], input: json.get(i) },
-    ];
-    const found = differs(mine, other, `content.${i}`);
-    if (found) return `it differs at ${found.path}`;
-  }
-  return undefined;
+    content: (content as JsonObject[]).map((block, i) => unparsed.has(i) ? { ...block, input: json.get(i) } : block),
+  });
+  const found = differs(compared(message, unparsed), compared(made.message, made.json), "");
+  return found && `it differs at ${found.path.slice(1)}`;
 }

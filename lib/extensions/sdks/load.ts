@@ -11,11 +11,7 @@ import { type HookedCall, hookedCall } from "../../hooks/wrap-tool-call.ts";
 /** The events of a tool call, for SDKs whose tools are functions of the program. */
 export const TOOL_EVENTS = ["pre-tool-use", "post-tool-use", "post-tool-use-failure"];
 
-/**
- * The hooks of a folder for one SDK.
- *
- * @throws {TypeError} if one cannot be loaded, or listens to an event that the SDK has no place for
- */
+/** The hooks of a folder for one SDK. @throws {TypeError} if one cannot be loaded, or listens to an event that the SDK has no place for */
 export async function hooksOf(
   folder: string,
   sdk: string,

@@ -19,15 +19,11 @@ const LEFT_OUT = "{LEFT OUT}";
 
 const MOST_PRINTED = 2 ** 20;
 
-interface Watched {
-  /** The fixture's own folder, which we write. */
-  readonly except: string;
-  /** Where a file lies as it was, of those that were there before. */
-  readonly original: (path: string) => string;
-}
-
-/** Watches a folder: gives the paths of what was changed, made or removed since. A file with the same bytes as before is not. */
-export function watchFiles(root: string, { except, original }: Watched): () => string[] {
+/**
+ * Watches a folder: gives the paths of what was changed, made or removed since. A file with the same bytes as before is
+ * not, which lies where `original` says, nor what is in `except`, the fixture's own folder.
+ */
+export function watchFiles(root: string, except: string, original: (path: string) => string): () => string[] {
   const before = snapshot(root);
   return () => {
     const now = snapshot(root);

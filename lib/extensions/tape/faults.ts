@@ -53,20 +53,19 @@ export function commandAgent(
   return {
     open: ({ cwd, tape: { tape, faults }, signal }) =>
       Promise.resolve({
-        prompt: () => runUnder(faults!, tape!, { command: words(cwd), env, copyOf, cwd, signal }),
+        prompt: () => runUnder(faults!, tape!, words(cwd), env, { cwd, copyOf, signal }),
         close: () => Promise.resolve(),
       }),
   };
 }
 
-interface UnderOptions extends Pick<ProgramOptions, "cwd" | "signal"> {
-  readonly command: readonly string[];
-  readonly env: Env;
-  readonly copyOf: string | undefined;
-}
-
-async function runUnder(run: FreeRun, tape: Tape, options: UnderOptions): Promise<Result> {
-  const { command, env, copyOf, cwd, signal } = options;
+async function runUnder(
+  run: FreeRun,
+  tape: Tape,
+  command: readonly string[],
+  env: Env,
+  { cwd, copyOf, signal }: Pick<ProgramOptions, "cwd" | "signal"> & { readonly copyOf: string | undefined },
+): Promise<Result> {
   const program = new ComparedProgram(installFolder(command, env));
   const places = placesOf(cwd, env);
   const masks = sentMasks(places, program, secretsOf(tape, places, env));

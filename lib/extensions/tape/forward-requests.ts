@@ -122,20 +122,14 @@ function upstreamUrl(base: string, prefix: Provider, path: string): string {
   return bare + (hasVersion ? path.replace(/^\/v1(?=\/)/, "") : path);
 }
 
-interface Passed {
-  readonly answered: Response | undefined;
-  readonly chunks: readonly Chunk[];
-  /** How it broke off, if it did. */
-  readonly broken?: Pick<Attempt, "ended" | "why">;
-}
-
+/** What came of a request that is passed on, and how it broke off, if it did. */
 async function passedOn(
   url: string,
   { sent: { method }, headers, bytes }: Incoming,
   response: ServerResponse,
   signal: AbortSignal,
   hear?: (chunk: Uint8Array) => void,
-): Promise<Passed> {
+): Promise<{ answered: Response | undefined; chunks: readonly Chunk[]; broken?: Pick<Attempt, "ended" | "why"> }> {
   const began = performance.now();
   const kept = Object.entries(headers).filter(([name]) => !DROPPED.has(name));
   const chunks: Chunk[] = [];

@@ -26,7 +26,7 @@ export function commandReview(
     inWorkspace(fixture, tape.header, { ...options, here: tests !== undefined }, work);
   const normalise = normaliserOf(tape.header.normalise);
   const read = (sent: Sent) => {
-    const found = compared(sent, { elsewhere: true }).sent;
+    const found = compared(sent, true).sent;
     return normalise ? mapSent(found, normalise) : found;
   };
   return {

@@ -191,7 +191,7 @@ async function recordIn(
       using pointed = await pointedAt(server.url, run, { env, cwd, copyOf, mcp: options.mcp !== "live" });
       for (const line of pointed.notes) options.note?.(line);
       const original = (path: string) => join(keeps === "all" ? fixtureAt(draft).files! : before, path);
-      const touched = proves && keeps !== "nothing" ? watchFiles(cwd, { except: fixture.folder, original }) : undefined;
+      const touched = proves && keeps !== "nothing" ? watchFiles(cwd, fixture.folder, original) : undefined;
       const end = await runCommand(pointed.command, { ...options, cwd, env: pointed.env });
       const filesTouched = touched?.();
       const changes = { directory: cwd, draft, folder: fixture.folder, leftOut };
@@ -326,11 +326,10 @@ export async function replayIn(
     for (const line of pointed.notes) replayer.note(line);
     const isTrusted = here || input || (copyOf !== undefined && claudeTrusts(copyOf, env));
     if (!isTrusted && /^claude-cli\b/.test(versions.client ?? "")) replayer.note(UNTRUSTED);
-    const touched = here ? undefined : watchFiles(cwd, {
-      except: join(cwd, relative(options.cwd, fixture.folder)),
-      original: (path) =>
-        [fixture.files ?? options.cwd, options.cwd].map((at) => join(at, path)).find((at) => existsSync(at)) ?? "",
-    });
+    const original = (path: string) =>
+      [fixture.files ?? options.cwd, options.cwd].map((at) => join(at, path)).find((at) => existsSync(at)) ?? "";
+    const own = join(cwd, relative(options.cwd, fixture.folder));
+    const touched = here ? undefined : watchFiles(cwd, own, original);
     const ended = await runCommand(pointed.command, { ...options, cwd, env: pointed.env, over: over.signal });
     const did = doingsOf({ stdout: ended.stdout, root: cwd, changed: touched?.() }, replayer.on);
     const end = over.signal.aborted ? { ...ended, end: was! } : ended;

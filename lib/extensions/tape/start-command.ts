@@ -1,6 +1,8 @@
 import { Buffer } from "node:buffer";
 import { spawn } from "node:child_process";
 import { fstatSync, futimesSync } from "node:fs";
+import { quietly } from "../../core/json.ts";
+import { GRACE_MS } from "../../process/process.ts";
 import { hashOf } from "../../runtime/sha256.ts";
 
 export interface ProgramOptions {
@@ -41,9 +43,6 @@ const SHOWN_LINES = 12;
 const NO_MODULE =
   /(?:cannot|could not|can't) (?:find|resolve|locate|load|open)|module ?not ?found|no module named|no such file/i;
 
-/** How long a group is given to end by itself. */
-const GRACE_MS = 1500;
-
 /**
  * Runs a command to its end, and ends what it leaves running: some programs start themselves again as a child.
  *
@@ -62,7 +61,8 @@ export function runCommand([program = "", ...args]: readonly string[], options: 
       ...{ cwd, env, detached: !isShared },
       stdio: quiet ? ["ignore", "pipe", "pipe"] : ["inherit", shown(process.stdout), shown(process.stderr)],
     });
-    const watched = child.pid === undefined ? undefined : endWithUs(isShared ? child.pid : -child.pid);
+    const target = isShared || child.pid === undefined ? child.pid : -child.pid;
+    const watched = target === undefined ? undefined : endWithUs(target);
     const printed: { [name in "stdout" | "stderr"]: Uint8Array[] } = { stdout: [], stderr: [] };
     for (const name of ["stdout", "stderr"] as const) {
       child[name]?.on("data", (bytes: Uint8Array) => {
@@ -71,13 +71,9 @@ export function runCommand([program = "", ...args]: readonly string[], options: 
       });
     }
     let why: string | undefined;
-    const send = (name: "SIGTERM" | "SIGKILL") => {
-      try {
-        if (child.pid !== undefined) process.kill(isShared ? child.pid : -child.pid, name);
-      } catch {
-        // it has ended
-      }
-    };
+    // It may have ended by then.
+    const send = (name: "SIGTERM" | "SIGKILL") =>
+      void quietly(() => target !== undefined && process.kill(target, name));
     const end = (reason: string) => {
       why ??= reason;
       send("SIGTERM");

@@ -57,15 +57,10 @@ export function placeholdersIn(text: string): Set<string> {
   return new Set(text.match(new RegExp(PLACEHOLDER, "g")));
 }
 
-interface Literal {
-  readonly kind: SecretKind;
-  readonly name: string;
-}
-
 export function redactor(options: RedactorOptions = {}): Redactor {
   const seed = options.seed ?? PROCESS_SEED;
-  const literals = new Map<string, Literal>();
-  const add = (value: string, literal: Literal) => {
+  const literals = new Map<string, Omit<Finding, "path">>();
+  const add = (value: string, literal: Omit<Finding, "path">) => {
     for (const form of [value, ...encodedForms(value)]) literals.set(form, literal);
   };
   const wanted = (kind: SecretKind) => options.kinds?.includes(kind) ?? true;

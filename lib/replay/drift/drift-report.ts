@@ -32,7 +32,10 @@ export function reportLines(report: DriftReport, ink: Ink = PLAIN, renew?: strin
     ]),
     ...(report.mcp?.unused ?? []).map((call) => `not called: ${call}`),
     ...divergences.flatMap((d) => divergenceLines(d, ink)),
-    ...tools.flatMap((d) => toolLines(d, ink)),
+    ...tools.flatMap(({ tool, id, path, expected, actual }) => [
+      `${ink.red("tool")}: ${ink.bold(path)} of ${tool} is not what was recorded ${ink.dim(`(at ${id})`)}`,
+      ...changeLines(expected, actual, ink),
+    ]),
     ...files.map(({ path, how }) => `${ink.bold(path)} is ${HOW[how]}`),
     ...(report.printed ? [`${ink.red("stdout")} is not what was recorded`] : []),
     ...changeLines(report.printed?.expected, report.printed?.actual, ink),
@@ -106,13 +109,6 @@ function divergenceLines({ lane, call, cause, path, words, expected, actual }: D
   const sentence = path === "" ? words : named.replace(path, ink.bold);
   return [
     `${ink.red(cause)}: ${sentence} ${ink.dim(`(at ${call ?? lane})`)}`,
-    ...changeLines(expected, actual, ink),
-  ];
-}
-
-function toolLines({ tool, id, path, expected, actual }: ToolDrift, ink: Ink): string[] {
-  return [
-    `${ink.red("tool")}: ${ink.bold(path)} of ${tool} is not what was recorded ${ink.dim(`(at ${id})`)}`,
     ...changeLines(expected, actual, ink),
   ];
 }

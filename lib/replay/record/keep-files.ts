@@ -48,18 +48,19 @@ export function keepFiles(workspace: string, fixture: string, except: readonly s
   const search = redactor();
   const leftOut: LeftOut[] = [];
   const leave = (path: string, why: string) => leftOut.push({ path: relative(workspace, path), why });
-  const kept = filesOf(workspace, except, leave).filter(({ path, isLink }) =>
+  const isLink = (path: string) => lstatSync(path).isSymbolicLink();
+  const kept = filesOf(workspace, except, leave).filter((path) =>
     readable(path, leave, () => {
       const why = secretIn(relative(workspace, path), search, "its name") ??
-        (isLink ? whyNoLink(path, workspace, search) : whyNoFile(path, search));
+        (isLink(path) ? whyNoLink(path, workspace, search) : whyNoFile(path, search));
       if (why !== undefined) leave(path, why);
       return why === undefined;
     })
   );
-  for (const { path, isLink } of kept) {
+  for (const path of kept) {
     const to = join(fixture, "files", relative(workspace, path));
     mkdirSync(dirname(to), { recursive: true });
-    if (isLink) symlinkSync(readlinkSync(path), to);
+    if (isLink(path)) symlinkSync(readlinkSync(path), to);
     else cpSync(path, to);
   }
   return leftOut;
@@ -98,17 +99,12 @@ function whyNoLink(path: string, workspace: string, search: Redactor): string | 
   return secretIn(words, search);
 }
 
-interface KeptFile {
-  readonly path: string;
-  readonly isLink: boolean;
-}
-
 function filesOf(
   workspace: string,
   except: readonly string[],
   leave: (path: string, why: string) => void,
-): KeptFile[] {
-  const kept: KeptFile[] = [];
+): string[] {
+  const kept: string[] = [];
   let bytes = 0;
   const tree = treeOf(workspace, {
     has: ({ name }, path) => !LEFT_OUT.has(name) && !except.includes(join(workspace, path)),
@@ -119,7 +115,7 @@ function filesOf(
     const path = join(workspace, name);
     const size = readable(path, leave, () => lstatSync(path).size);
     if (size === undefined) continue;
-    kept.push({ path, isLink: entry.isSymbolicLink() });
+    kept.push(path);
     bytes += size;
     if (kept.length > MOST_FILES || bytes > MOST_BYTES) {
       throw new TapeError(

@@ -131,7 +131,7 @@ function recordAttempts(
     // What any middleware changed: this one comes after all.
     const sent = changedOnTheWay(options?.body, request.body);
     const hasOther = headers.get("anthropic-beta")?.split(",").some((beta) => !betas.includes(beta.trim()));
-    seen.changed([...Object.keys(sent ?? {}), ...(hasOther ? ["betas"] : [])]);
+    for (const field of [...Object.keys(sent ?? {}), ...(hasOther ? ["betas"] : [])]) seen.fields.add(field);
     call.request = { ...call.request, wire: wireHeaders(headers), ...(sent && { sent }) };
     let response: Response;
     try {

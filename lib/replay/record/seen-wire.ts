@@ -27,10 +27,6 @@ export class SeenWire {
     if (key) this.#learn("key", "api-key", key);
   }
 
-  changed(fields: readonly string[]): void {
-    for (const field of fields) this.fields.add(field);
-  }
-
   responseHeaders(headers: Headers): void {
     this.answer ??= { requestId: headers.get("request-id") };
     for (const name of ["anthropic-organization-id", "anthropic-workspace-id"]) {

@@ -176,17 +176,8 @@ export function billingBlock(): JsonObject {
   return { type: "text", text: "{billing}" };
 }
 
-/** Which rules hold for a run. */
-export interface Judged {
-  /** Whether it runs in another workspace than the recorded one. */
-  readonly elsewhere?: boolean;
-}
-
-/** A request as it is compared, and the rules that changed something in it. */
-export function compared(
-  sent: Sent,
-  { elsewhere = false }: Judged = {},
-): { sent: Sent; by: Set<string> } {
+/** A request as it is compared, and the rules that changed something in it; `elsewhere`: in another workspace. */
+export function compared(sent: Sent, elsewhere = false): { sent: Sent; by: Set<string> } {
   const by = new Set<string>();
   let now = sent;
   for (const [name, rule] of rulesFor(sent)) {

@@ -7,10 +7,12 @@ import { type Normalise, normaliserOf } from "../normalise.ts";
 import type { Attempt, Call, Sent, Tape } from "../../log/tape.ts";
 import type { OnDrift } from "../tape-options.ts";
 import { asksModel, leavesOf, mapSent, partsOf, sentDiffers, wireDiffers } from "./api.ts";
-import { compared, type Judged } from "./compare-rules.ts";
+import { compared } from "./compare-rules.ts";
 import { readable } from "./readable.ts";
 
-export interface MatchOptions extends Judged {
+export interface MatchOptions {
+  /** Whether it runs in another workspace than the recorded one. @default false */
+  readonly elsewhere?: boolean;
   /** Serves a request that differs only in what tools said. @default false */
   readonly loose?: boolean;
   /** Gets the request that is explained, and the recorded one that it is compared with. */
@@ -51,7 +53,7 @@ export class SentMatcher {
   }
 
   #compared(sent: Sent): Sent {
-    const found = compared(sent, this.#options);
+    const found = compared(sent, this.#options.elsewhere);
     for (const name of found.by) this.by.add(name);
     return this.#own ? mapSent(found.sent, this.#own) : found.sent;
   }

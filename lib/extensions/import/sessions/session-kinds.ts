@@ -29,12 +29,6 @@ interface Logged {
   readonly mode?: string | undefined;
 }
 
-/** Something a person typed. */
-interface Prompt extends Logged {
-  readonly kind: "prompt";
-  readonly text: string;
-}
-
 /** A call of a tool, and what the model read of it. */
 export interface LoggedCall extends Logged {
   readonly kind: "call";
@@ -56,15 +50,12 @@ export interface LoggedCall extends Logged {
   )[];
 }
 
-/** A reply without a call, which came to its end. */
-interface StopMoment extends Logged {
-  readonly kind: "stop";
-  readonly text: string;
-  /** Whether a hook had sent the agent back before, in the same turn. */
-  readonly active: boolean;
-}
-
-export type Moment = Prompt | LoggedCall | StopMoment;
+export type Moment =
+  | LoggedCall
+  /** Something a person typed. */
+  | Logged & { readonly kind: "prompt"; readonly text: string }
+  /** A reply without a call, which came to its end; `active`: a hook had sent the agent back before, in the same turn. */
+  | Logged & { readonly kind: "stop"; readonly text: string; readonly active: boolean };
 
 /** One agent of a session, as its log was read. */
 export interface ReadLane {
