@@ -5,9 +5,8 @@ import type { ModelRequest, ToolSpec } from "../core/model.ts";
 type RequestFields = Record<string, unknown>;
 
 /**
- * What the Messages API would refuse in a request body, in a sentence, or undefined if it is sound. Stricter than
- * the API in one point: roles must alternate, as joining turns hides mistakes in a loop. `isPaused` is for a block
- * whether a reply paused after it: such a reply is sent back as it is, to be gone on with. `betas` is the header.
+ * What the Messages API would refuse in a request body. Stricter in one point: roles must alternate, as joining turns
+ * hides mistakes in a loop. `isPaused` tells whether a reply paused after a block; `betas` is the header.
  */
 export function invalidRequest(
   body: unknown,

@@ -62,11 +62,7 @@ const SHAPE = `a verdict such as { action: "deny", reason: /words/ }, or { deny:
   ACTIONS.join(", ")
 }`;
 
-/**
- * Reads what an example expects: a verdict, an action alone, or `{ deny: words }`.
- *
- * @throws {TypeError} with the part after "as" of a sentence
- */
+/** Reads what an example expects. @throws {TypeError} with the part after "as" of a sentence */
 export function readExpected(given: unknown): Expected {
   if (given === undefined || given === null) return { action: "continue" };
   if (typeof given === "string") return { action: actionOf(given) };

@@ -7,10 +7,7 @@ import { judgingOr } from "../../runtime/judging.ts";
 import { Scratch } from "./scratch-project.ts";
 import type { Answering, Loaded, Probed, Question, Setup, Target } from "./subject.ts";
 
-/**
- * The process in which one hook is asked. Its first line says which hook; then it gets a question per line and writes an
- * answer per line. It can be killed at any moment, so a hook that never returns is found.
- */
+/** The process in which one hook is asked. It can be killed at any moment, so a hook that never returns is found. */
 
 export interface HookProbe {
   readonly ask: (question: Question) => Promise<Probed>;
@@ -94,10 +91,7 @@ function command({ target, place, host, env }: Setup): HookProbe {
   return { ask };
 }
 
-/**
- * Waits for processes that a hook left and that are about to end, ends the rest and gives their command lines: all others of
- * its own namespace, else those that carry the token.
- */
+/** Ends what a hook left running, and gives its command lines: all of its namespace, else what carries the token. */
 function survivorsOf({ alone, token }: Setup): () => Promise<string[]> {
   const spared = new Set(alone ? processIds() : [process.pid, process.ppid]);
   const find = () =>

@@ -32,10 +32,7 @@ const USAGE: Usage = {
 /** Command hooks wait for their processes. */
 const AT_ONCE = 4;
 
-/**
- * A hook is broken if it failed, whatever it would have refused; not measured if a program or a file is missing here. A
- * log that cannot be read cannot be judged.
- */
+/** A hook is broken if it failed, and not measured if a program or a file that it needs is missing here. */
 export default judgingCommand(USAGE, "hook", async ({ words, flags }, io, judge) => {
   if (words.length === 0) throw new UsageError(`Cannot backtest as no log is named: ${USAGE.example}`);
   const { cwd } = io;

@@ -310,10 +310,7 @@ class Engine {
     if (found) this.#findings.add(found.violation, found.probe);
   }
 
-  /**
-   * Plays the hook at each event at which it can keep an agent going. The worst result counts. What was `known` before is
-   * not played again: only with what it was seen to block at since.
-   */
+  /** The worst play at any event that keeps an agent going; what is `known` is played again only with new texts. */
   async #ends(lanes: Lanes, rounds: number, known?: Termination): Promise<Termination | undefined> {
     if (this.#over || this.#asker.loaded.mode !== "gate" || !this.#session.laws.has("terminating")) return undefined;
     const said = this.#denied().map(({ event }) => event.last_assistant_message ?? event.prompt_response);

@@ -175,10 +175,7 @@ function keepCase({ cwd, env }: Pick<CheckSession, "cwd" | "env">, name: string,
 
 const SECONDS_EACH = 60;
 
-/**
- * As many at once as there are cores; the reports are in the order of the hooks. What one hook leaves of its time is for
- * those after it.
- */
+/** What one hook leaves of its time is for those after it. The reports are in the order of the hooks. */
 async function pooled(
   subjects: readonly Subject[],
   session: CheckSession,

@@ -26,10 +26,7 @@ export interface FindOptions {
 const HOST_FOLDER = /^\.(?:claude|codex|gemini|cursor)$/;
 const SCRIPT = /\.(?:sh|bash|py|rb|pl|[cm]?[jt]s)$/;
 
-/**
- * The hooks at a path: a hook file, a folder of them, settings of a host, a plugin or its hooks.json, a skill or agent
- * with hooks, hooks.yaml, hook.toml, or a project that has some of these. Nothing is run.
- */
+/** The hooks at a path: a file, a folder, settings of a host, a plugin, a skill or a project. Nothing is run. */
 export async function findSubjects(path: string, options: FindOptions): Promise<FoundSubjects> {
   const full = resolve(options.cwd, path);
   if (!existsSync(full)) return { subjects: [], problems: [`Cannot check '${path}': there is no such file`] };
@@ -147,10 +144,7 @@ export function upwards(folder: string): string[] {
   return folder === dirname(folder) ? [] : [folder, ...upwards(dirname(folder))];
 }
 
-/**
- * A script of another host. Its event is the one of `--event`, of the settings around it that name it, or its own name:
- * `stop.sh`, `pre_tool_use.py`.
- */
+/** A script of another host: its event is that of `--event`, of settings around that name it, or its own name. */
 async function scriptSubjects(path: string, options: FindOptions): Promise<FoundSubjects> {
   const name = basename(path);
   if (options.event === undefined) {

@@ -14,10 +14,7 @@ interface PendingLine extends Pick<PromiseWithResolvers<LineAnswer>, "resolve" |
   said: string;
 }
 
-/**
- * A process that is kept alive: a line in, a line out, one question at a time. Only lines that begin with its token are
- * answers, and all else that it prints is ignored.
- */
+/** A process that is kept alive: a line in, a line out. A line that does not begin with its token is no answer. */
 export class LineProcess {
   readonly #token: string;
   #group: Group | undefined;

@@ -14,10 +14,7 @@ interface ComparedRow {
 
 type Rest = (left: readonly ComparedRow[], right: readonly ComparedRow[]) => Pair[];
 
-/**
- * Pairs the rows of two runs: first those that are equal, then between them those of the same kind and name. What only
- * one run has stays alone.
- */
+/** Pairs equal rows, then between them those of one kind and name; what only one run has stays alone. */
 export async function alignRuns(a: WholeView, b: WholeView): Promise<Pair[]> {
   const { diffArrays } = await import("diff");
   /** Pairs rows that are equal by one text, and leaves the rows between them to `rest`. */

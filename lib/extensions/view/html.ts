@@ -32,10 +32,7 @@ interface Page {
   readonly pairs?: readonly Pair[];
 }
 
-/**
- * The data of the first screen comes before the script and everything long after it, so that the first paint takes as
- * long for a long run as for a short one. Nothing of a run is ever markup: it is JSON until the script makes text of it.
- */
+/** A long run paints as soon as a short one: most of it is behind the script. Nothing of it is markup: it is JSON. */
 function page({ entry, title, frame, runs, pairs }: Page): string {
   const { style, script } = pageAssets(entry);
   const part = ({ rows, sections }: WholeView, from: number, to?: number) => ({
@@ -118,10 +115,7 @@ const PAGE = `${PACKAGE}/lib/extensions/view/page`;
 
 const STYLES = ["base", "overview", "rows"];
 
-/**
- * The page's style and script as one text each. The modules of the source become one function: a module script would
- * wait until the whole page is loaded, and the first rows must not wait for the last.
- */
+/** Its style, and its modules as one function: a module script would wait until the whole page is loaded. */
 export function pageAssets(entry: "run.js" | "compare.js"): { style: string; script: string } {
   const style = STYLES.map((name) => readPage(`${name}.css`)).join("\n");
   const script = `(() => {\n"use strict";\n${inOrder(entry, new Set()).join("\n")}\n})();`;

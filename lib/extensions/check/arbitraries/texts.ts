@@ -33,10 +33,7 @@ const UNICODE: readonly string[] = [
 /** Up to 256 KiB of UTF-8: what a tool can print, and more than a pipe or an argument list takes. */
 const HUGE = 256 * 1024;
 
-/**
- * Texts of a kind: mostly those given, else what breaks programs. They shrink to those given, the first of all. `words`
- * are what somebody looks for in them.
- */
+/** Mostly the usual texts, to which others shrink, else what breaks programs; `words` are looked for in them. */
 export function textArbitrary(
   fc: FastCheck,
   usual: readonly string[],

@@ -95,11 +95,7 @@ export const FIELDS: { readonly [field: string]: { readonly is: Check; readonly 
   says: { is: KINDS["a text"], expected: "expected the text a model would answer" },
 };
 
-/**
- * Reads the examples of a hook.
- *
- * @throws {BadExample} that names the field and what would fit
- */
+/** Reads the examples of a hook. @throws {BadExample} that names the field and what would fit */
 export function readExampleList(given: unknown, file: string): Example[] {
   if (!Array.isArray(given)) {
     throw new BadExample([], "its examples are not a list: write one or more examples in a list");
@@ -175,12 +171,7 @@ function sayEvent(fields: JsonObject): string {
   return (said.replaceAll(/\s+/g, " ").trim() || "the usual event").slice(0, 80);
 }
 
-/**
- * The examples of a hook: those its module exports, and those of `<hook>.examples.yaml` beside it. Importing the
- * module runs it, so a check does this in the hook's own process.
- *
- * @throws {HookLoadError} with the file and line
- */
+/** A module is run to be read, in a check by the hook's own process. @throws {HookLoadError} with the file and line */
 export async function readExamples(file: HookFile): Promise<readonly Example[]> {
   return [...file.kind === "module" ? await exported(file) : [], ...await beside(file)];
 }

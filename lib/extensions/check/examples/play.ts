@@ -63,11 +63,7 @@ export async function playExample(example: Example, file: HookFile, lane: Lane, 
   }
 }
 
-/**
- * Makes the project so.
- *
- * @throws {TypeError} with the reason
- */
+/** Makes the project so. @throws {TypeError} with the reason */
 export function arrange(workspace: ExampleFiles, place: Surroundings): void {
   if (typeof workspace === "string") return runLine(workspace, place);
   for (const [path, text] of Object.entries(workspace)) {
@@ -116,12 +112,7 @@ const AROUND = ["transcript_path", "cwd", "prompt_id", "permission_mode", "effor
 /** What tells one event from another; an example may set it. */
 const STAMPED = ["session_id", "agent_id", "parent_agent_id", "agent_type", "turn_id", "timestamp", "event_id"];
 
-/**
- * A whole event of ours from the fields of an example of a hook file: paths become absolute, as hosts have them, an input is merged with
- * the typical one, and fields that depend on another follow it.
- *
- * @throws {TypeError} for a field the event does not have
- */
+/** An event of ours from the fields of an example. @throws {TypeError} for a field that it does not have */
 export function fillEvent(
   given: JsonObject,
   { on, tools: [tool] }: Pick<HookFile, "on" | "tools">,

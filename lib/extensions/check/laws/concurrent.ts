@@ -28,10 +28,7 @@ interface Outcome {
   readonly failed: string | undefined;
 }
 
-/**
- * Concurrent: copies that are asked at once answer, and keep what they keep, as in some order one after the other. They are
- * asked about the same event, so that every order is the same.
- */
+/** Concurrent: at once as in some order. All copies are asked about one event, so that every order is the same. */
 export async function concurrent(
   asker: LaneAsker,
   lanes: Lanes,

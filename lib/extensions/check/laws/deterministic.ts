@@ -6,10 +6,7 @@ import { brief, keepers, violationsOf } from "./judged.ts";
 
 const { fault } = violationsOf("deterministic", "nondeterministic");
 
-/**
- * Deterministic: the same event in the same state gets the same verdict. All are asked again in the other order, so that
- * a verdict that depends on the time or on the order has occasion to change.
- */
+/** Deterministic: asked again in the other order, a verdict that depends on the time or the order can change. */
 export async function deterministic(
   asker: LaneAsker,
   probes: readonly Probe[],

@@ -133,10 +133,7 @@ function pathRewritings(path: string, { project }: ScratchFolders, resolves: boo
   });
 }
 
-/**
- * What is wrong with a hook that could have refused calls and refused none: a fault if its text says how it denies, a
- * warning if it never had anything to say.
- */
+/** A hook that refused no call: a fault if its text says how it denies, a warning if it never had anything to say. */
 export async function neverDenies(
   asker: LaneAsker,
   lanes: Lanes,

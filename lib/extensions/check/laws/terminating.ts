@@ -69,11 +69,7 @@ interface Start extends State {
   readonly text: string;
 }
 
-/**
- * Terminating: the hook lets every model end. Plays it against models that do nothing, call a tool each time, say that
- * they are done, repeat what the hook said, or apply the fix of an example; in the project as it is, in the states of its
- * examples, and in a project with open work. Undefined if that does not show whether it does.
- */
+/** Terminating: the hook lets every model end, from every state. Undefined if what was played does not show it. */
 export async function terminating(
   asker: LaneAsker,
   name: FindingKeeper,

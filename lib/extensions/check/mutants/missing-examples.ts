@@ -56,11 +56,7 @@ async function lawBreakers(
   return found;
 }
 
-/**
- * Adds examples to the file beside the hook.
- *
- * @throws {TypeError} if that file would not be one of examples any more
- */
+/** Adds examples to the file beside the hook. @throws {TypeError} if it would then not be one of examples */
 async function save(path: string, examples: readonly HookExample[]): Promise<string> {
   const { stringify } = await import("yaml");
   const here = sidecarsOf(path);

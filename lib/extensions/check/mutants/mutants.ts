@@ -18,10 +18,7 @@ import { mutantsOf } from "./mutate.ts";
 
 const EVENTS = 200;
 
-/**
- * Changes a hook a little at a time, and looks whether its examples notice. Survivors are asked generated events: if
- * one tells them apart from the hook, it is an example that is missing.
- */
+/** What the examples of a hook do not notice; an event that tells it from the hook is an example that is missing. */
 export async function tryMutants(
   asker: LaneAsker,
   file: HookFile,

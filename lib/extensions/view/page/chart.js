@@ -17,13 +17,7 @@ const MOST_BARS = 240;
 /** Of fewer calls, the bars do not get wider. */
 const LEAST_BARS = 8;
 
-/**
- * Draws prompt tokens, output tokens and cost of each call. Gives what marks the bar of a row.
- *
- * @param {RunData} data
- * @param {(row: number) => void} go
- * @returns {(row: number) => void}
- */
+/** What calls spent; gives what marks the bar of a row. @param {RunData} data @param {(row: number) => void} go */
 export function drawChart({ rows }, go) {
   const box = byId("chart");
   byId("legend").replaceChildren(...[...PARTS, ["output", "output"], ["cost", "cost"]].map(([kind, name]) => {
@@ -68,17 +62,13 @@ export function drawChart({ rows }, go) {
     plot.append(svg("rect", { class: "hit", "data-row": calls.join(" "), click, ...place }, words));
   }
   box.replaceChildren(labels, plot);
-  return (row) => {
+  return (/** @type {number} */ row) => {
     plot.querySelector(".chosen")?.classList.remove("chosen");
     plot.querySelector(`[data-row~="${row}"]`)?.classList.add("chosen");
   };
 }
 
-/**
- * A bar for each call, or for some of them in a row: it shows their mean.
- *
- * @param {readonly { row: number, spent: SpentTokens }[]} all
- */
+/** Some calls in a row share a bar: their mean. @param {readonly { row: number, spent: SpentTokens }[]} all */
 function barsOf(all) {
   const size = Math.ceil(all.length / MOST_BARS);
   return Array.from({ length: Math.ceil(all.length / size) || 0 }, (_, i) => {

@@ -47,10 +47,8 @@ export class List {
   }
 
   /**
-   * Selects an item and scrolls to it: again when the items around it are laid out, as that may move it.
-   *
-   * @param {number} item
-   * @param {ScrollLogicalPosition} [where]
+   * Scrolls again when the items around it are laid out, as that may move it.
+   * @param {number} item @param {ScrollLogicalPosition} [where]
    */
   go(item, where = "center") {
     const element = this.#items.get(item);

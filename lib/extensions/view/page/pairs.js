@@ -57,12 +57,7 @@ export class Pairs {
   }
 }
 
-/**
- * The lines drawn on one side of a pair that are not drawn on the other.
- *
- * @param {HTMLElement} box
- * @returns {Range[]}
- */
+/** The lines drawn on one side of a pair that are not drawn on the other. @param {HTMLElement} box */
 function differingLines(box) {
   /** @type {Range[]} */
   const ranges = [];

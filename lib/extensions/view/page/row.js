@@ -5,11 +5,8 @@ import { drawLedger, drawSection } from "./sections.js";
 /** @import { Row, Section } from "../shape.ts" */
 
 /**
- * Draws one row: a line that says what happened, which opens its sections.
- *
- * @param {RunData} data
- * @param {number} index
- * @param {{ open?: boolean, anchor?: string }} [options] the anchor is the target of a link to the row, if it is not the row itself
+ * A line that says what happened, and opens its sections; `anchor` is what a link leads to if not to the row itself.
+ * @param {RunData} data @param {number} index @param {{ open?: boolean, anchor?: string }} [options]
  */
 export function drawRow(data, index, { open, anchor } = {}) {
   const row = /** @type {Row} */ (data.rows[index]);

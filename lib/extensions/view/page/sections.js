@@ -53,12 +53,7 @@ function printed(raw) {
   return clipped(el("pre", {}, text), isLong);
 }
 
-/**
- * A long content is cut by the style until the reader opens it; all of it is on the page, for the browser to find.
- *
- * @param {HTMLElement} content
- * @param {boolean} isLong
- */
+/** The style cuts it, for the browser to find all of it. @param {HTMLElement} content @param {boolean} isLong */
 function clipped(content, isLong) {
   if (!isLong) return content;
   return el("div", { class: "clipped" }, content, el("details", {}, el("summary", {}, "Show all")));
@@ -88,12 +83,7 @@ function drawHunk({ oldStart, newStart, lines }, index) {
   return clipped(box, lines.length > SHOWN_CHANGES);
 }
 
-/**
- * What each hook did at one event, or why it was skipped.
- *
- * @param {Extract<Section, { as: "ledger" }>} section
- * @param {boolean} open
- */
+/** What each hook did. @param {Extract<Section, { as: "ledger" }>} section @param {boolean} open */
 export function drawLedger({ event, runs }, open) {
   const ran = runs.filter(({ tone }) => tone !== "quiet").length;
   return el(
@@ -117,13 +107,7 @@ export function drawLedger({ event, runs }, open) {
   );
 }
 
-/**
- * Text of a model or a user: line breaks as they are, with code, headings and emphasis. Only text nodes and plain
- * elements are made, never a link: what a model writes must not be one click from the network.
- *
- * @param {string} text
- * @returns {HTMLElement}
- */
+/** Code and emphasis, but never a link: what a model writes must not lead to the network. @param {string} text */
 function drawWords(text) {
   const box = el("div", { class: "words" });
   const parts = text.split(/^(?:```|~~~)(.*)$/m);

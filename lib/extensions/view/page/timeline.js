@@ -10,13 +10,7 @@ const GROUP = 10;
 /** The lanes of an agent: which rows, under which name, in which colour. */
 const LANES = /** @type {const} */ ([["call", "model", "model"], ["tool", "tools", "tool"], ["fire", "hooks", "hook"]]);
 
-/**
- * Draws the timeline: for each agent a lane of model calls, one of tools and one of hooks. Gives what marks a row in it.
- *
- * @param {RunData} data
- * @param {(row: number) => void} go
- * @returns {(row: number) => void}
- */
+/** Lanes for each agent; gives what marks a row in them. @param {RunData} data @param {(row: number) => void} go */
 export function drawTimeline({ rows, view }, go) {
   const whole = Math.max(1, view.ms);
   /** @param {number} ms */
@@ -62,7 +56,7 @@ export function drawTimeline({ rows, view }, go) {
   for (const part of [labels, plot]) part.setAttribute("height", String(y - GROUP));
   byId("timeline").replaceChildren(labels, plot);
   const now = svg("line", { class: "now", y1: AXIS - 4, y2: "100%" });
-  return (row) => {
+  return (/** @type {number} */ row) => {
     for (const end of ["x1", "x2"]) now.setAttribute(end, x(/** @type {Row} */ (rows[row]).at));
     plot.append(now);
   };
@@ -87,12 +81,8 @@ const SEVERITY = ["quiet", "plain", "good", "changed", "denied", "bad"];
 /** @typedef {{ row: Row, from: number, to: number, lane: number, count: number }} Span */
 
 /**
- * Rows in lanes, each in the first that is free. Those too short to be told apart are one span, of the most severe: there
- * are never more shapes than a screen has columns.
- *
- * @param {readonly Row[]} rows
- * @param {number} least
- * @returns {{ spans: Span[], depth: number }}
+ * Rows in lanes, each in the first that is free. Those too short to be told apart are one span, of the most severe, as
+ * there are no more shapes than a screen has columns. @param {readonly Row[]} rows @param {number} least
  */
 function stacked(rows, least) {
   /** @type {Span[]} */

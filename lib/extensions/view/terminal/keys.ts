@@ -45,10 +45,7 @@ const BEGUN = /^\u001b(?:\[200~(?![^]*\u001b\[201~)[^]*|\[[0-9;?]*|O)?$/;
 const PASTE_MS = 1000;
 const SEQUENCE_MS = 40;
 
-/**
- * Reads keys out of what a terminal sends. A sequence may come in pieces: what is incomplete waits for more, and
- * `flush` says that no more is coming, which makes a lone escape the Esc key.
- */
+/** A sequence may come in pieces: what is incomplete waits, until `flush` makes a lone escape the Esc key. */
 export class KeyReader {
   #rest = "";
 

@@ -12,11 +12,7 @@ interface ScreenOptions {
   readonly rows: () => number;
 }
 
-/**
- * A terminal in two parts: rows that are printed for good and scroll away, and below them a few that change. Each
- * change is one write, so that nothing flickers and no other output lands between. Every row is made harmless here,
- * whatever a model, a tool or a hook put into it.
- */
+/** Rows that stay, and below them a few that change, each time in one write. All of them are made harmless here. */
 export class Screen {
   readonly #options: ScreenOptions;
   /** The rows below, as they were drawn. */

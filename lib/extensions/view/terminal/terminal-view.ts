@@ -245,10 +245,7 @@ function callRow(row: OpenRow, outcome: string, columns: number, colours: Colour
 
 const now = () => performance.now();
 
-/**
- * The text of a model while it streams: complete lines are returned as rows, the rest is the line being written. Prose
- * is wrapped between words; fenced code stays as it is, so that it can be copied.
- */
+/** The text of a model while it streams: prose is wrapped between words, code stays as it is, to be copied. */
 class TextFlow {
   #rest = "";
   #fenced = false;

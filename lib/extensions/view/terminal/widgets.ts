@@ -18,10 +18,7 @@ export interface Option {
   readonly letter?: string;
 }
 
-/**
- * Has a person choose among options, or several of `many`: arrows and Enter, or the number, or the letter. The indexes
- * of what they chose, undefined if they interrupted.
- */
+/** Has a person choose an option, or several of `many`; gives their indexes, undefined if they interrupted. */
 export function choose(
   stage: Stage,
   { head, options, many = false }: { head: Head; options: readonly Option[]; many?: boolean },
