@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { checkHook, type CheckReport } from "../../../lib/testing/index.ts";
+import { chmodSync } from "node:fs";
+import { join } from "node:path";
+import { checkHook, type CheckReport, runExamples } from "../../../lib/testing/index.ts";
+import type { HookReport } from "../../../lib/extensions/check/check-report.ts";
 import { scratch } from "../../_scratch.ts";
 
 /** Real processes on a busy machine. */
@@ -9,12 +10,9 @@ export const SLOW = { timeout: 120_000 };
 
 /** A folder of hook files that goes when the test ends; shell scripts are programs there. */
 export function hookFiles(files: { readonly [name: string]: string }): { path: string } & Disposable {
-  const folder = scratch();
+  const folder = scratch(files);
   for (const [name, text] of Object.entries(files)) {
-    const path = join(folder.path, name);
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, text);
-    if (text.startsWith("#!")) chmodSync(path, 0o755);
+    chmodSync(join(folder.path, name), text.startsWith("#!") ? 0o755 : 0o644);
   }
   return folder;
 }
@@ -36,15 +34,8 @@ export async function codes(files: { readonly [name: string]: string }, options:
 
 export async function checked(files: { readonly [name: string]: string }, options: Options = {}): Promise<CheckReport> {
   using folder = hookFiles(files);
-  return await checkHook(folder.path, {
-    runs: 8,
-    seed: 1,
-    timeout: 20,
-    time: 600,
-    rounds: 10,
-    cwd: folder.path,
-    ...options,
-  });
+  const usual = { runs: 8, seed: 1, timeout: 20, time: 600, rounds: 10, cwd: folder.path };
+  return await checkHook(folder.path, { ...usual, ...options });
 }
 
 /** What the law finds of each hook of a folder: the code and the message. */
@@ -58,3 +49,25 @@ export async function races(files: { readonly [name: string]: string }, seed = 1
     [unchecked, ...findings.map(({ severity, code, message }) => `${severity} ${code}: ${message}`)].join(""),
   ]));
 }
+
+/** How each example of a folder ended: its name, or why it failed. */
+export async function played(files: { readonly [name: string]: string }, timeout = 10): Promise<string[]> {
+  using folder = hookFiles(files);
+  return (await runExamples(folder.path, { timeout })).map(({ name, ok, why }) => ok ? name : `${name}: ${why}`);
+}
+
+export const PUSH_RULES = 'args.command contains "git push" -> deny("Pushing is for people")';
+
+/** The report in `--json`: the hooks that were checked, and what could not be. */
+export function reportIn(out: string) {
+  const { items, ...rest } = JSON.parse(out) as { word: string; items: (HookReport & { word: string; why: string })[] };
+  return {
+    ...rest as Pick<CheckReport, "seed" | "runs" | "host"> & { word: string },
+    hooks: items.filter(({ hook }) => hook !== undefined),
+    problems: items.filter(({ word }) => word === "cannot run").map(({ why }) => why),
+  };
+}
+
+export const GOOD = "#!/bin/sh\ncat > /dev/null\n";
+export const LOOPS = '#!/bin/sh\ncat > /dev/null\necho \'{"decision":"block","reason":"more"}\'\n';
+export const FEW = ["--runs", "4", "--seed", "7"];

@@ -92,14 +92,8 @@ export async function expectFound(guards: typeof GUARDS): Promise<void> {
     "agent.ts": `export const mine = { name: "Raed" };\n`,
   });
   const laws = ["reliable", "protocol", "guard"] as const;
-  const { hooks } = await checkHook(`${folder.path}/hooks`, {
-    laws,
-    runs: 4,
-    seed: 1,
-    timeout: 20,
-    time: 600,
-    cwd: folder.path,
-  });
+  const options = { laws, runs: 4, seed: 1, timeout: 20, time: 600, cwd: folder.path };
+  const { hooks } = await checkHook(`${folder.path}/hooks`, options);
   const counted = /missing|denies|unknown/;
   for (const [claim, file, , found] of guards) {
     const { findings } = hooks.find(({ path }) => path === file)!;

@@ -207,14 +207,8 @@ test("within any time a hook has its one verdict, or was not checked enough", SL
     "stop.lets-go.sh": sh("sleep 0.02", 'case "$event" in *\'active":true\'*) ;; *) echo more >&2; exit 2 ;; esac'),
   });
   const verdicts = async (time: number) => {
-    const { hooks } = await checkHook(folder.path, {
-      runs: 20,
-      seed: 1,
-      rounds: 20,
-      timeout: 20,
-      time,
-      cwd: folder.path,
-    });
+    const options = { runs: 20, seed: 1, rounds: 20, timeout: 20, time, cwd: folder.path };
+    const { hooks } = await checkHook(folder.path, options);
     return hooks.map(({ findings, unchecked, runs, asked, termination }) => {
       assert.ok(
         unchecked === undefined || /^\d+ of \d+ events(?:, but not every law)?: not checked enough$/.test(unchecked),
@@ -244,12 +238,8 @@ test("the same seed always finds the same smallest event, and its command line s
     "pre-tool-use@Bash.no-force.sh": sh(`case "$event" in *--force*) echo "it's not allowed" >&2; exit 1;; esac`),
   });
   const found = async () => {
-    const { hooks } = await checkHook(folder.path, {
-      runs: 6,
-      seed: 5,
-      cwd: folder.path,
-      laws: ["reliable", "protocol"],
-    });
+    const options = { runs: 6, seed: 5, cwd: folder.path, laws: ["reliable", "protocol"] } as const;
+    const { hooks } = await checkHook(folder.path, options);
     return hooks.map(({ findings }) => findings[0]!);
   };
   const [first, again] = [await found(), await found()];

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import hooks from "../../../lib/cli/hooks.ts";
 import trust from "../../../lib/cli/trust.ts";
 import { place } from "../../_place.ts";
-import { FEW, GOOD, LOOPS, reportIn, SLOW } from "./_checked.ts";
+import { FEW, GOOD, LOOPS, reportIn, SLOW } from "./_check-files.ts";
 
 test("hooks check passes over data beside hooks, and never over what looks like one", SLOW, async () => {
   const data = { "hooks/words.json": "[]", "hooks/allowed.txt": "", "hooks/lists/a.csv": "" };

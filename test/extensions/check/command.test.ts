@@ -4,7 +4,7 @@ import { test } from "node:test";
 import hooks from "../../../lib/cli/hooks.ts";
 import { place } from "../../_place.ts";
 import { LAWS } from "../../../lib/extensions/check/check-report.ts";
-import { FEW, GOOD, LOOPS, reportIn, SLOW } from "./_checked.ts";
+import { FEW, GOOD, LOOPS, reportIn, SLOW } from "./_check-files.ts";
 
 test("hooks check shows each hook, and exits 0 if no law is broken", SLOW, async () => {
   using here = place({ "hooks/notification.sh": GOOD, "hooks/session-start.sh": GOOD });

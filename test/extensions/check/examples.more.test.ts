@@ -2,16 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { askHook, runExamples, testExamples } from "../../../lib/testing/index.ts";
-import { hookFiles } from "./_check-files.ts";
-
-/** How each example of a folder ended: its name, or why it failed. */
-async function played(files: { readonly [name: string]: string }, timeout = 10): Promise<string[]> {
-  using folder = hookFiles(files);
-  return (await runExamples(folder.path, { timeout })).map(({ name, ok, why }) => ok ? name : `${name}: ${why}`);
-}
-
-const RULES = 'args.command contains "git push" -> deny("Pushing is for people")';
+import { askHook, testExamples } from "../../../lib/testing/index.ts";
+import { hookFiles, played, PUSH_RULES } from "./_check-files.ts";
 
 test("a fix is what makes the hook let go: one that does not is reported", async () => {
   const hook = `
@@ -56,7 +48,7 @@ test("a hook that never comes back costs its time limit, and nothing else", asyn
 
 test("testExamples() makes a test of each example, which fails with all one needs to know", async () => {
   using folder = hookFiles({
-    "pre-tool-use.rules": RULES,
+    "pre-tool-use.rules": PUSH_RULES,
     "pre-tool-use.examples.yaml":
       "- event: { args: { command: git push } }\n  expect: { deny: /robots/ }\n- expect: continue",
   });

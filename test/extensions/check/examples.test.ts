@@ -4,17 +4,9 @@ import { test } from "node:test";
 import { resolveEvent } from "../../../lib/core/names.ts";
 import { fillEvent } from "../../../lib/extensions/check/examples/play.ts";
 import { askHook, matchers, runExamples, testExamples } from "../../../lib/testing/index.ts";
-import { hookFiles } from "./_check-files.ts";
+import { hookFiles, played, PUSH_RULES } from "./_check-files.ts";
 
 const LIB = new URL("../../../lib/index.ts", import.meta.url).href;
-
-/** How each example of a folder ended: its name, or why it failed. */
-async function played(files: { readonly [name: string]: string }, timeout = 10): Promise<string[]> {
-  using folder = hookFiles(files);
-  return (await runExamples(folder.path, { timeout })).map(({ name, ok, why }) => ok ? name : `${name}: ${why}`);
-}
-
-const RULES = 'args.command contains "git push" -> deny("Pushing is for people")';
 
 test("a module carries its examples, which may say { deny: /words/ }", async () => {
   const results = await played({
@@ -42,7 +34,7 @@ test("examples of rules stand beside them, under the hook's name with or without
   expect: continue
 `;
   for (const sidecar of ["pre-tool-use@Bash.no-push.examples.yaml", "pre-tool-use@Bash.no-push.rules.examples.yaml"]) {
-    assert.deepEqual(await played({ "pre-tool-use@Bash.no-push.rules": RULES, [sidecar]: yaml }), [
+    assert.deepEqual(await played({ "pre-tool-use@Bash.no-push.rules": PUSH_RULES, [sidecar]: yaml }), [
       "git push: deny /people/",
       "git status: no objection",
     ]);
@@ -59,7 +51,7 @@ test("every spelling of an expectation is understood, and each can fail", async 
   ];
   const yaml = (expects: readonly string[]) =>
     expects.map((expect) => `- { event: { args: { command: git push } }, expect: ${expect} }\n`).join("");
-  using good = hookFiles({ "pre-tool-use.rules": RULES, "pre-tool-use.examples.yaml": yaml(wants) });
+  using good = hookFiles({ "pre-tool-use.rules": PUSH_RULES, "pre-tool-use.examples.yaml": yaml(wants) });
   assert.deepEqual((await runExamples(good.path)).map(({ ok, why }) => ok || why), wants.map(() => true));
   const not = [
     "continue",
@@ -71,7 +63,7 @@ test("every spelling of an expectation is understood, and each can fail", async 
     "{ deny: robots }",
     "{ deny: /PUSH/ }",
   ];
-  using bad = hookFiles({ "pre-tool-use.rules": RULES, "pre-tool-use.examples.yaml": yaml(not) });
+  using bad = hookFiles({ "pre-tool-use.rules": PUSH_RULES, "pre-tool-use.examples.yaml": yaml(not) });
   assert.deepEqual((await runExamples(bad.path)).map(({ ok }) => ok), not.map(() => false));
 });
 

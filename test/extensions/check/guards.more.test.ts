@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkHook } from "../../../lib/testing/index.ts";
 import type { Finding } from "../../../lib/extensions/check/check-report.ts";
-import { hookFiles, sh, SLOW } from "./_check-files.ts";
+import { checked, hookFiles, sh, SLOW } from "./_check-files.ts";
 import { denies, expectFound, GUARDS } from "./_guards.ts";
 
 test("every guard that cannot do what it is for is a fault, and one that only looks on a warning", SLOW, async () => {
@@ -21,13 +21,8 @@ test(
       "hooks/pre-tool-use@Bash.text.mjs": rm,
       "hooks/pre-tool-use@Write.tests.mjs": denies('input.file_path.includes("/test/")'),
     });
-    const { ok, hooks } = await checkHook(`${folder.path}/hooks`, {
-      laws: ["guard"],
-      runs: 4,
-      seed: 1,
-      timeout: 20,
-      time: 600,
-    });
+    const options = { laws: ["guard"], runs: 4, seed: 1, timeout: 20, time: 600 } as const;
+    const { ok, hooks } = await checkHook(`${folder.path}/hooks`, options);
     assert.ok(ok);
     const found = (code: string) =>
       hooks.map(({ findings }) =>
@@ -49,11 +44,10 @@ test(
 
 test("a slow Stop hook that always blocks is endless in its time, and one that lets go never is", SLOW, async () => {
   const slow = (...lines: string[]) => sh("sleep 0.3", ...lines, "echo 'Tests fail' >&2", "exit 2");
-  using folder = hookFiles({
+  const { hooks } = await checked({
     "stop.always.sh": slow(),
     "stop.counts.sh": slow("n=$(cat .n 2>/dev/null || echo 0)", "echo $((n + 1)) > .n", '[ "$n" -ge 5 ] && exit 0'),
-  });
-  const { hooks } = await checkHook(folder.path, { laws: ["terminating"], runs: 2, seed: 1, time: 20, timeout: 20 });
+  }, { laws: ["terminating"], runs: 2, time: 20, rounds: 50 });
   assert.deepEqual(hooks.map(({ findings, termination }) => [findings.map(({ code }) => code), termination?.letsGo]), [
     [["endless.loop"], "still blocking"],
     [[], "by itself"],

@@ -49,6 +49,8 @@ const inside = (hookEventName: string | undefined, more: object) => ({
 });
 const DENY = { permissionDecision: "deny", permissionDecisionReason: "no" };
 
+const BLOCK = JSON.stringify({ decision: "block", reason: "x" });
+
 /** What a command said, and the one thing that is wrong with it, if anything. */
 const ANSWERS: readonly (readonly [claim: string, said: Said, code?: string])[] = [
   ["silence", {}],
@@ -72,107 +74,80 @@ const ANSWERS: readonly (readonly [claim: string, said: Said, code?: string])[] 
     out: inside("PermissionRequest", { decision: { behavior: "allow" } }),
   }],
   ["a denial after a byte order mark", { out: `\uFEFF${JSON.stringify(inside("PreToolUse", DENY))}` }],
-  [
-    "permissionDecision at PostToolUse",
-    { event: "PostToolUse", out: inside("PostToolUse", DENY) },
-    "protocol.misplaced-key",
-  ],
+  ["permissionDecision at PostToolUse", { event: "PostToolUse", out: inside("PostToolUse", DENY) }, "misplaced-key"],
   ["permissionDecision at PermissionRequest", {
     event: "PermissionRequest",
     out: inside("PermissionRequest", { permissionDecision: "allow" }),
-  }, "protocol.misplaced-key"],
-  ["additionalContext at the top", { out: { additionalContext: "x" } }, "protocol.misplaced-key"],
-  ["additional_context at the top", { out: { additional_context: "x" } }, "protocol.misplaced-key"],
-  ["permissionDecision at the top", { out: { permissionDecision: "deny" } }, "protocol.misplaced-key"],
-  ["JSON on stderr", { err: JSON.stringify({ decision: "block", reason: "x" }) }, "protocol.json-on-stderr"],
-  [
-    "JSON on stderr with exit code 2",
-    { code: 2, err: JSON.stringify({ decision: "block", reason: "x" }) },
-    "protocol.json-on-stderr",
-  ],
-  [
-    "words before its JSON",
-    { out: `checking\n${JSON.stringify({ decision: "block", reason: "x" })}` },
-    "protocol.text-around-json",
-  ],
-  [
-    "words before its JSON on one line",
-    { out: `ok: ${JSON.stringify({ decision: "block", reason: "x" })}` },
-    "protocol.text-around-json",
-  ],
-  [
-    "words after its JSON",
-    { out: `${JSON.stringify({ decision: "block", reason: "x" })}\ndone` },
-    "protocol.text-around-json",
-  ],
-  ["JSON that was pasted together", { out: '{"decision":"block","reason":"say "hi""}' }, "protocol.invalid-json"],
-  ["JSON that is cut off", { out: '{"decision":"block",' }, "protocol.invalid-json"],
-  ["JSON with a key that has no quotes", { out: "{decision: block}" }, "protocol.invalid-json"],
+  }, "misplaced-key"],
+  ["additionalContext at the top", { out: { additionalContext: "x" } }, "misplaced-key"],
+  ["additional_context at the top", { out: { additional_context: "x" } }, "misplaced-key"],
+  ["permissionDecision at the top", { out: { permissionDecision: "deny" } }, "misplaced-key"],
+  ["JSON on stderr", { err: BLOCK }, "json-on-stderr"],
+  ["JSON on stderr with exit code 2", { code: 2, err: BLOCK }, "json-on-stderr"],
+  ["words before its JSON", { out: `checking\n${BLOCK}` }, "text-around-json"],
+  ["words before its JSON on one line", { out: `ok: ${BLOCK}` }, "text-around-json"],
+  ["words after its JSON", { out: `${BLOCK}\ndone` }, "text-around-json"],
+  ["JSON that was pasted together", { out: '{"decision":"block","reason":"say "hi""}' }, "invalid-json"],
+  ["JSON that is cut off", { out: '{"decision":"block",' }, "invalid-json"],
+  ["JSON with a key that has no quotes", { out: "{decision: block}" }, "invalid-json"],
   ["gemini: JSON with a key that has no quotes", {
     host: "gemini",
     event: "BeforeTool",
     out: "{decision: deny}",
-  }, "protocol.invalid-json"],
-  ["exit code 2 and no text", { code: 2 }, "protocol.no-reason"],
-  ["exit code 2 with its reason on stdout", { code: 2, out: "no" }, "protocol.no-reason"],
-  ["exit code 1 meant as a block", { code: 1, err: "Blocked: rm" }, "protocol.exit-1"],
-  ["exit code 3 meant as a block at Stop", { event: "Stop", code: 3, out: "not yet" }, "protocol.exit-1"],
-  ["exit code 1 after a tool", { event: "PostToolUse", code: 1, err: "3 problems" }, "protocol.exit-code"],
-  ["another event's name", { out: inside("PostToolUse", { additionalContext: "x" }) }, "protocol.wrong-event-name"],
-  ["no event's name", { out: inside(undefined, { additionalContext: "x" }) }, "protocol.wrong-event-name"],
-  ["an unknown decision", { out: { decision: "deny", reason: "x" } }, "protocol.wrong-value"],
-  ["an unknown permission", { out: inside("PreToolUse", { permissionDecision: "Deny" }) }, "protocol.wrong-value"],
-  ["a reason that is a number", { out: { decision: "block", reason: 5 } }, "protocol.wrong-value"],
-  ["continue as a text", { out: { continue: "no" } }, "protocol.wrong-value"],
-  ["a key spelled wrongly", { out: { system_message: "x" } }, "protocol.unknown-key"],
-  ["a key of another host", { out: { permission: "deny" } }, "protocol.unknown-key"],
-  ["a key that no host knows", { out: { version: 1 } }, "protocol.unknown-key"],
-  ["a block at SessionStart", { event: "SessionStart", out: { decision: "block", reason: "x" } }, "protocol.no-effect"],
-  ["exit code 2 at PermissionRequest", { event: "PermissionRequest", code: 2, err: "no" }, "protocol.no-effect"],
-  ["exit code 2 at Notification", { event: "Notification", code: 2, err: "no" }, "protocol.no-effect"],
-  ["a block without a reason", { event: "Stop", out: { decision: "block" } }, "protocol.no-reason"],
+  }, "invalid-json"],
+  ["exit code 2 and no text", { code: 2 }, "no-reason"],
+  ["exit code 2 with its reason on stdout", { code: 2, out: "no" }, "no-reason"],
+  ["exit code 1 meant as a block", { code: 1, err: "Blocked: rm" }, "exit-1"],
+  ["exit code 3 meant as a block at Stop", { event: "Stop", code: 3, out: "not yet" }, "exit-1"],
+  ["exit code 1 after a tool", { event: "PostToolUse", code: 1, err: "3 problems" }, "exit-code"],
+  ["another event's name", { out: inside("PostToolUse", { additionalContext: "x" }) }, "wrong-event-name"],
+  ["no event's name", { out: inside(undefined, { additionalContext: "x" }) }, "wrong-event-name"],
+  ["an unknown decision", { out: { decision: "deny", reason: "x" } }, "wrong-value"],
+  ["an unknown permission", { out: inside("PreToolUse", { permissionDecision: "Deny" }) }, "wrong-value"],
+  ["a reason that is a number", { out: { decision: "block", reason: 5 } }, "wrong-value"],
+  ["continue as a text", { out: { continue: "no" } }, "wrong-value"],
+  ["a key spelled wrongly", { out: { system_message: "x" } }, "unknown-key"],
+  ["a key of another host", { out: { permission: "deny" } }, "unknown-key"],
+  ["a key that no host knows", { out: { version: 1 } }, "unknown-key"],
+  ["a block at SessionStart", { event: "SessionStart", out: { decision: "block", reason: "x" } }, "no-effect"],
+  ["exit code 2 at PermissionRequest", { event: "PermissionRequest", code: 2, err: "no" }, "no-effect"],
+  ["exit code 2 at Notification", { event: "Notification", code: 2, err: "no" }, "no-effect"],
+  ["a block without a reason", { event: "Stop", out: { decision: "block" } }, "no-reason"],
   [
     "a new input that lacks the command",
     { out: inside("PreToolUse", { updatedInput: { description: "x" } }) },
-    "protocol.incomplete-input",
+    "incomplete-input",
   ],
   ["a text for a structured output", {
     event: "PostToolUse",
     out: inside("PostToolUse", { updatedToolOutput: "x" }),
     given: { tool_response: { stdout: "" } },
-  }, "protocol.wrong-output-type"],
+  }, "wrong-output-type"],
   ["a piece of the event", {
     out: '{"decision":"block"}',
     given: { tool_input: { command: 'echo {"decision":"block"}' } },
-  }, "protocol.echoes-event"],
-  ["codex: any key it does not know", { host: "codex", out: { version: 1 } }, "protocol.unknown-key"],
-  [
-    "codex: allow alone",
-    { host: "codex", out: inside("PreToolUse", { permissionDecision: "allow" }) },
-    "protocol.wrong-value",
-  ],
-  ["codex: ask", { host: "codex", out: inside("PreToolUse", { permissionDecision: "ask" }) }, "protocol.wrong-value"],
-  ["codex: words at Stop", { host: "codex", event: "Stop", out: "done" }, "protocol.plain-text"],
+  }, "echoes-event"],
+  ["codex: any key it does not know", { host: "codex", out: { version: 1 } }, "unknown-key"],
+  ["codex: allow alone", { host: "codex", out: inside("PreToolUse", { permissionDecision: "allow" }) }, "wrong-value"],
+  ["codex: ask", { host: "codex", out: inside("PreToolUse", { permissionDecision: "ask" }) }, "wrong-value"],
+  ["codex: words at Stop", { host: "codex", event: "Stop", out: "done" }, "plain-text"],
   ["codex: a denial", { host: "codex", out: inside("PreToolUse", DENY) }],
-  ["codex: the end of the run at a call", { host: "codex", out: { continue: false } }, "protocol.no-effect"],
+  ["codex: the end of the run at a call", { host: "codex", out: { continue: false } }, "no-effect"],
   ["codex: no end of the run at a call", { host: "codex", out: { continue: true } }],
-  ["codex: a block without a reason", { host: "codex", out: { decision: "block" } }, "protocol.no-reason"],
+  ["codex: a block without a reason", { host: "codex", out: { decision: "block" } }, "no-reason"],
   ["gemini: decision deny", { host: "gemini", event: "BeforeTool", out: { decision: "deny", reason: "no" } }],
-  [
-    "gemini: decision approve",
-    { host: "gemini", event: "BeforeTool", out: { decision: "approve" } },
-    "protocol.wrong-value",
-  ],
+  ["gemini: decision approve", { host: "gemini", event: "BeforeTool", out: { decision: "approve" } }, "wrong-value"],
   [
     "gemini: updatedInput",
     { host: "gemini", event: "BeforeTool", out: inside("BeforeTool", { updatedInput: {} }) },
-    "protocol.unknown-key",
+    "unknown-key",
   ],
 ];
 
 for (const [claim, said, code] of ANSWERS) {
   test(`protocol ${code === undefined ? "accepts" : `reports ${code} for`} ${claim}`, () => {
-    assert.deepEqual(protocol(judged(said)).map((found) => found.code), code === undefined ? [] : [code]);
+    const codes = protocol(judged(said)).map((found) => found.code);
+    assert.deepEqual(codes, code === undefined ? [] : [`protocol.${code}`]);
   });
 }
 
@@ -183,53 +158,50 @@ const ENDS: readonly (readonly [claim: string, said: Said, code?: string])[] = [
   ["python without its script", {
     code: 2,
     err: "python3: can't open file '/x/guard.py': [Errno 2] No such file or directory",
-  }, "fails.interpreter-exit-2"],
+  }, "interpreter-exit-2"],
   ["a usage text", {
     code: 2,
     err: "usage: guard.py [-h] file\nguard.py: error: the following arguments are required: file",
-  }, "fails.interpreter-exit-2"],
-  ["a syntax error of dash", { code: 2, err: 'hook.sh: 3: Syntax error: "fi" unexpected' }, "fails.interpreter-exit-2"],
+  }, "interpreter-exit-2"],
+  ["a syntax error of dash", { code: 2, err: 'hook.sh: 3: Syntax error: "fi" unexpected' }, "interpreter-exit-2"],
   [
     "a syntax error of bash",
     { code: 2, err: "hook.sh: line 3: syntax error near unexpected token `fi'" },
-    "fails.interpreter-exit-2",
+    "interpreter-exit-2",
   ],
-  ["a variable that is not set", { code: 2, err: "hook.sh: 4: FOO: parameter not set" }, "fails.interpreter-exit-2"],
+  ["a variable that is not set", { code: 2, err: "hook.sh: 4: FOO: parameter not set" }, "interpreter-exit-2"],
   [
     "a panic of Go",
     { code: 2, err: "panic: runtime error\n\ngoroutine 1 [running]:\nmain.main()" },
-    "fails.interpreter-exit-2",
+    "interpreter-exit-2",
   ],
-  ["grep without its file", { code: 2, err: "grep: rules.txt: No such file or directory" }, "fails.interpreter-exit-2"],
+  ["grep without its file", { code: 2, err: "grep: rules.txt: No such file or directory" }, "interpreter-exit-2"],
   ["a traceback of Python", {
     code: 1,
     err: "Traceback (most recent call last):\n  File \"x\", line 1\nKeyError: 'tool_input'",
-  }, "fails.crash"],
-  ["a stack of Node", { code: 1, err: "TypeError: x is undefined\n    at main (/x/hook.js:3:5)" }, "fails.crash"],
+  }, "crash"],
+  ["a stack of Node", { code: 1, err: "TypeError: x is undefined\n    at main (/x/hook.js:3:5)" }, "crash"],
   [
     "a line of perl",
     { code: 255, err: 'Can\'t call method "x" on undefined at hook.pl line 3, <STDIN> line 1.' },
-    "fails.crash",
+    "crash",
   ],
   [
     "an exception of Ruby",
     { code: 1, err: "hook.rb:3:in `<main>': undefined method `[]' for nil (NoMethodError)" },
-    "fails.crash",
+    "crash",
   ],
-  [
-    "jq that cannot parse",
-    { code: 5, err: "jq: error (at <stdin>:1): Cannot index string with string" },
-    "fails.crash",
-  ],
-  ["a command that is not there", { code: 127, err: "/bin/sh: 1: guard: not found" }, "fails.missing-program"],
-  ["a segmentation fault", { code: 139 }, "fails.crash"],
-  ["an exit code and no text", { code: 1 }, "fails.silent-exit"],
+  ["jq that cannot parse", { code: 5, err: "jq: error (at <stdin>:1): Cannot index string with string" }, "crash"],
+  ["a command that is not there", { code: 127, err: "/bin/sh: 1: guard: not found" }, "missing-program"],
+  ["a segmentation fault", { code: 139 }, "crash"],
+  ["an exit code and no text", { code: 1 }, "silent-exit"],
   ["a failure for lack of network", { code: 1, err: "curl: (6) Could not resolve host: example.com" }],
 ];
 
 for (const [claim, said, code] of ENDS) {
   test(`reliable ${code === undefined ? "accepts" : `reports ${code} for`} ${claim}`, () => {
-    assert.deepEqual(reliable(judged(said)).map((found) => found.code), code === undefined ? [] : [code]);
+    const codes = reliable(judged(said)).map((found) => found.code);
+    assert.deepEqual(codes, code === undefined ? [] : [`fails.${code}`]);
   });
 }
 

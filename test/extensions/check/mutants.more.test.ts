@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { checkHook, runExamples } from "../../../lib/testing/index.ts";
-import { hookFiles, sh, SLOW } from "./_check-files.ts";
+import { checked, hookFiles, sh, SLOW } from "./_check-files.ts";
 
 const HOOK = "pre-tool-use@Bash.no-force.ts";
 const NO_FORCE = String.raw`
@@ -41,7 +41,7 @@ test("generated events tell survivors apart, and --save keeps an example that ca
 
 // Kills: events that know nothing of the hook, which reach neither 501 characters nor the edge of a word.
 test("the hook's own constants make events that tell every mutant of their conditions apart", SLOW, async () => {
-  using folder = hookFiles({
+  const { hooks } = await checked({
     "pre-tool-use@Bash.ts": String.raw`export default ({ input }) => {
       const command = String(input.command ?? "");
       if (command.length > 500) return { action: "deny", reason: "Put it into a script" };
@@ -49,21 +49,19 @@ test("the hook's own constants make events that tell every mutant of their condi
       return undefined;
     };`,
     "pre-tool-use@Bash.sh": '#!/bin/sh\ncase "$(cat)" in *frobnicate*) echo no >&2; exit 2 ;; esac\nexit 0\n',
-  });
-  const { hooks } = await checkHook(folder.path, { runs: 0, seed: 3, laws: ["examples"], mutants: true, time: 600 });
+  }, { runs: 0, seed: 3, laws: ["examples"], mutants: true });
   const untold = hooks.flatMap(({ mutants }) => mutants!.survived.filter(({ example }) => !example));
   assert.deepEqual(untold.map(({ was, is }) => `${was} → ${is}`), []);
   assert.ok(hooks.every(({ mutants }) => mutants!.survived.length > 1));
 });
 
 test("what does not load does not count, and a hook whose examples fail has no mutants", SLOW, async () => {
-  using folder = hookFiles({
+  const { hooks } = await checked({
     "stop.ts": "if (Math.max(1) === 1) { } else throw new Error('no');\nexport default () => {};\n",
     "stop.examples.yaml": "- name: lets go\n",
     "notification.sh": sh("exit 0"),
     "notification.examples.yaml": "- expect: deny\n",
-  });
-  const { hooks } = await checkHook(folder.path, { runs: 1, seed: 3, laws: ["examples"], mutants: true });
+  }, { runs: 1, seed: 3, laws: ["examples"], mutants: true });
   const mutants = Object.fromEntries(hooks.map(({ hook, mutants }) => [hook, mutants]));
   // Those that make the condition false throw while they load.
   assert.equal(mutants["stop.ts"]?.made, mutants["stop.ts"]?.survived.length);

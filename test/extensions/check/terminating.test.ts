@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkHook } from "../../../lib/testing/index.ts";
 import type { HookReport } from "../../../lib/extensions/check/check-report.ts";
 import { rounds } from "../../_counts.ts";
-import { hookFiles, sh, SLOW } from "./_check-files.ts";
+import { checked, sh, SLOW } from "./_check-files.ts";
 
 const BLOCK = `echo '{"decision":"block","reason":"Look again"}'`;
 const UNTIL_ACTIVE = `case "$event" in *'"stop_hook_active":true'*) exit 0;; esac`;
@@ -53,14 +52,7 @@ const FEW = Object.keys(HOOKS).slice(0, rounds(3, 13, 13));
 const tried = <T>(table: { readonly [file: string]: T }) => Object.fromEntries(FEW.map((file) => [file, table[file]!]));
 
 test("terminating reports how each hook lets go, and every hook that can block some model forever", SLOW, async () => {
-  using folder = hookFiles(tried(HOOKS));
-  const { hooks } = await checkHook(folder.path, {
-    laws: ["terminating"],
-    runs: 2,
-    seed: 1,
-    rounds: rounds(7, 50, 10),
-    timeout: 20,
-  });
+  const { hooks } = await checked(tried(HOOKS), { laws: ["terminating"], runs: 2, rounds: rounds(7, 50, 10) });
   const shown = ({ hook, termination, findings }: HookReport) => [hook, termination?.letsGo, findings[0]?.code];
   assert.deepEqual(Object.fromEntries(hooks.map(shown).map(([hook, ...rest]) => [hook, rest])), tried(LETS_GO));
   const find = (name: string) => hooks.find(({ hook }) => hook === name)!;
@@ -69,14 +61,9 @@ test("terminating reports how each hook lets go, and every hook that can block s
 });
 
 test("an example with a fix shows that a hook can be satisfied: it relies on the cap", SLOW, async () => {
-  using folder = hookFiles({
+  const { hooks: [hook] } = await checked({
     "stop.sh": sh("[ -e CHANGELOG.md ] && exit 0", "echo 'Write CHANGELOG.md' >&2", "exit 2"),
     "stop.examples.yaml": "- expect: deny\n  fix: { CHANGELOG.md: '# Changes' }\n",
-  });
-  const { hooks: [hook] } = await checkHook(`${folder.path}/stop.sh`, {
-    laws: ["terminating", "examples"],
-    runs: 2,
-    rounds: 9,
-  });
+  }, { laws: ["terminating", "examples"], runs: 2, rounds: 9 });
   assert.deepEqual(hook!.findings.map(({ code }) => code), ["endless.until-cap"]);
 });
