@@ -14,7 +14,7 @@ interface PendingLine extends Pick<PromiseWithResolvers<LineAnswer>, "resolve" |
   said: string;
 }
 
-/** A process that is kept alive: a line in, a line out. A line that does not begin with its token is no answer. */
+/** A process that is kept alive: a line in, a line out. Only lines that begin with its token are answers. */
 export class LineProcess {
   readonly #token: string;
   #group: Group | undefined;
