@@ -2,7 +2,7 @@ import type { Dirent } from "node:fs";
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { EVENTS } from "../core/events.ts";
-import { hookOn, type HookRecord, type OnError } from "../core/hook.ts";
+import { hookOn, type HookRecord } from "../core/hook.ts";
 import { kebab } from "../core/names.ts";
 import { thrownWords } from "../core/shown.ts";
 import { NO_OPINION } from "../core/verdict.ts";
@@ -212,24 +212,19 @@ async function loadCommand(file: HookFile, source: string, host: HookHost): Prom
 
 /** A hook that cannot be loaded: it stays in its place and fails, so that a broken gate does not open. */
 export function brokenHook(file: HookFile, message: string, source: string): HookRecord {
-  const onError = whereBroken(file);
+  const { kind, on } = file;
+  // Refuses what the hook was there to judge, and ends no run.
+  const denies = (kind === "module" || kind === "rules") && EVENTS[on.event].ask || on.event === "user-prompt-submit";
   return {
     ...recordBase(file, {}, source),
-    kind: file.kind,
+    kind,
     dialect: "native",
-    onError,
+    onError: denies ? "deny" : "continue",
     run: () => {
       throw new Error(message);
     },
     read: () => NO_OPINION,
   };
-}
-
-/** Refuses what the hook was there to judge, and ends no run. */
-function whereBroken({ kind, on }: HookFile): OnError {
-  return (kind === "module" || kind === "rules") && EVENTS[on.event].ask || on.event === "user-prompt-submit"
-    ? "deny"
-    : "continue";
 }
 
 /** A file that is not a hook: reported at each turn while it is there, unless it is already. */

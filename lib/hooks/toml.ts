@@ -2,7 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { AnyEvent } from "../core/events.ts";
 import { type Hook, type HookContext, hookOn, type HookRecord } from "../core/hook.ts";
-import { quietly } from "../core/json.ts";
+import { type JsonObject, quietly } from "../core/json.ts";
 import { NO_OPINION, type Opinion, OutOfTime, UnusableAnswer } from "../core/verdict.ts";
 import { type Kinds, optionFault } from "../input/options.ts";
 import { HookLoadError } from "./file/load-error.ts";
@@ -59,22 +59,31 @@ export interface TomlOptions {
   readonly source?: "cli" | "script";
 }
 
-/** The commands of a hook.toml, and what is wrong with it. */
-export interface TomlHooks {
-  readonly records: readonly HookRecord[];
-  readonly problems: readonly string[];
-}
-
 /**
  * The commands of `<workspace>/.agent/hook.toml`: one before a turn, one after it, without a shell, in the workspace
  * (S1). What they write to stderr becomes input for the agent. `text` is what the file held when the run began: once
  * it holds anything else, none of its commands runs. Nothing about it, and nothing a command does, stops the session.
  */
-export async function tomlHooks(workspace: string, text: string, options: TomlOptions = {}): Promise<TomlHooks> {
-  const { turns, problems } = await readTurns(text, TOML_FILE);
+export async function tomlHooks(
+  workspace: string,
+  text: string,
+  options: TomlOptions = {},
+): Promise<{ readonly records: readonly HookRecord[]; readonly problems: readonly string[] }> {
   const seen: TomlText = { text, hasChanged: false };
   const whole = { host: { projectDir: workspace }, ...options };
-  return { records: turns.map((turn) => record(turn, seen, workspace, whole)), problems };
+  const records: HookRecord[] = [];
+  const problems: string[] = [];
+  try {
+    for (const [table, given] of Object.entries(await readToml(text, TOML_FILE))) {
+      const why = faultOf(table, given);
+      // A fault in one table leaves the other alone.
+      if (why !== undefined) problems.push(new HookLoadError(TOML_FILE, undefined, why).message);
+      else records.push(record({ table, ...given as object } as TurnCommand, seen, workspace, whole));
+    }
+  } catch (error) {
+    problems.push((error as Error).message);
+  }
+  return { records, problems };
 }
 
 type Whole = TomlOptions & { readonly host: HookHost };
@@ -90,7 +99,7 @@ function record(turn: TurnCommand, seen: TomlText, workspace: string, options: W
   const { file = join(workspace, TOML_FILE) } = options;
   const name = `${TOML_FILE}#${table}`;
   const run = async (event: AnyEvent, ctx: HookContext): Promise<Opinion> => {
-    if (!isUnchanged(seen, file) || (startedByHook(event) && !turn.runOnHookInput)) return NO_OPINION;
+    if (!isUnchanged(seen, file) || (startedByHook(event) && turn.run_on_hook_input === false)) return NO_OPINION;
     return await runTurn(name, turn, workspace, { ...options, event, ctx });
   };
   const on = [{ event: table === "turn_start" ? "turn-start" : "turn-end", scope: "root" } as const];
@@ -120,21 +129,22 @@ async function runTurn(name: string, turn: TurnCommand, workspace: string, optio
   const title = event.event === "turn-start" ? "Hook(TurnStart)" : "Hook(TurnEnd)";
   const base = { id: ctx.uuid(), hook: name, title, turn_id: event.turn_id } as const;
   const report: Report = (record) => onExec?.({ ...base, ...record });
-  const written = [turn.command, ...turn.args];
+  const stops = turn.on_failure === "stop";
+  const written = [turn.command, ...turn.args ?? []];
   let ran: ProcessResult;
   try {
     ran = await execute(written, workspace, turn.timeout, options, report);
     const input = (turn.json ? jsonInput(ran.stdout) : ran.stderr).trim();
     if (input !== "") {
       const file = () => join(outputFolder(host, event.session_id), `hook-${ctx.uuid()}-input.txt`);
-      ctx.hookInput(persisted(input, file), { persist: turn.persist });
+      ctx.hookInput(persisted(input, file), { persist: turn.persist === true });
       report({ type: "exec_input", command: written, stderr: input, exit_code: ran.code });
     }
   } catch (error) {
-    if (!turn.stopOnFailure) throw error;
+    if (!stops) throw error;
     return { halt: `${name}: ${(error as Error).message}` };
   }
-  return turn.stopOnFailure && ran.code !== 0 ? { halt: `${name} ${howEnded(ran)}` } : NO_OPINION;
+  return stops && ran.code !== 0 ? { halt: `${name} ${howEnded(ran)}` } : NO_OPINION;
 }
 
 type Report = (record: ExecStep) => void;
@@ -237,21 +247,20 @@ function jsonInput(stdout: string): string {
   throw new UnusableAnswer('Cannot read its HookInput as it holds no text: print {"text": "..."}');
 }
 
-type TurnTable = "turn_start" | "turn_end";
-
+/** A table of the file, as it is written. */
 interface TurnCommand {
-  readonly table: TurnTable;
+  readonly table: "turn_start" | "turn_end";
   readonly command: string;
-  readonly args: readonly string[];
-  /** Whether the command also runs in a turn that a HookInput began. */
-  readonly runOnHookInput: boolean;
+  readonly args?: readonly string[];
+  /** Whether the command also runs in a turn that a HookInput began. @default true */
+  readonly run_on_hook_input?: boolean;
   /** Whether its input stays in the conversation. */
-  readonly persist: boolean;
+  readonly persist?: boolean;
   /** Whether its input is what it prints, as JSON, in place of its stderr. */
-  readonly json: boolean;
+  readonly json?: boolean;
   /** In seconds. */
-  readonly timeout: number | undefined;
-  readonly stopOnFailure: boolean;
+  readonly timeout?: number;
+  readonly on_failure?: "continue" | "stop";
 }
 
 const TABLES: Kinds = { turn_start: "an object", turn_end: "an object" };
@@ -266,28 +275,10 @@ export const KEYS: Kinds = {
   on_failure: ["continue", "stop"],
 };
 
-/** Reads the file. A fault in one table leaves the other alone. */
-export async function readTurns(
-  text: string,
-  file: string,
-): Promise<{ readonly turns: readonly TurnCommand[]; readonly problems: readonly string[] }> {
-  const problems: string[] = [];
-  const turns: TurnCommand[] = [];
-  const problem = (why: string) => void problems.push(new HookLoadError(file, undefined, why).message);
-  try {
-    for (const [table, given] of Object.entries(await readToml(text, file))) {
-      const fault = optionFault({ [table]: given }, TABLES)?.why ??
-        faultOf(table as TurnTable, given as { readonly [key: string]: unknown });
-      if (fault !== undefined) problem(fault);
-      else turns.push(turnCommand(table as TurnTable, given as { readonly [key: string]: unknown }));
-    }
-  } catch (error) {
-    problems.push((error as Error).message);
-  }
-  return { turns, problems };
-}
-
-function faultOf(table: TurnTable, given: { readonly [key: string]: unknown }): string | undefined {
+function faultOf(table: string, value: unknown): string | undefined {
+  const unfit = optionFault({ [table]: value }, TABLES);
+  if (unfit) return unfit.why;
+  const given = value as JsonObject;
   if ("cwd" in given) return `[${table}] has 'cwd', but commands always run in the workspace: remove it`;
   const fault = optionFault(given, KEYS);
   if (fault) return `in [${table}] ${fault.why}`;
@@ -296,13 +287,6 @@ function faultOf(table: TurnTable, given: { readonly [key: string]: unknown }): 
     return "[turn_end] has 'run_on_hook_input', which belongs to [turn_start]";
   }
   return undefined;
-}
-
-function turnCommand(table: TurnTable, given: { readonly [key: string]: unknown }): TurnCommand {
-  const { run_on_hook_input, on_failure, ...rest } = given;
-  const runOnHookInput = table === "turn_end" || (run_on_hook_input ?? true);
-  const otherwise = { table, args: [], persist: false, json: false, timeout: undefined };
-  return { ...otherwise, ...rest, runOnHookInput, stopOnFailure: on_failure === "stop" } as unknown as TurnCommand;
 }
 
 /** Reads a TOML document; a mistake is an error with its place. */

@@ -15,7 +15,7 @@ import { jsonInText, readDefinition, readPrompt } from "../../lib/hooks/read-ans
 import { rulesHook } from "../hooks/_rules.ts";
 import { sampleEvent } from "../../lib/hooks/samples.ts";
 import { loadSettings } from "../../lib/hooks/hook-settings.ts";
-import { readTurns } from "../../lib/hooks/toml.ts";
+import { tomlHooks } from "../../lib/hooks/toml.ts";
 import { eventParser } from "../../lib/http/sse.ts";
 import { decide } from "../../lib/permissions/rules.ts";
 import { ImportRefused } from "../../lib/replay/accumulate.ts";
@@ -193,7 +193,7 @@ fuzz("hook.toml that is damaged is always read, or refused with its place", {
     "1979-05-27",
   ],
   read: async (text) => {
-    const { problems } = await readTurns(text, ".agent/hook.toml");
+    const { problems } = await tomlHooks(DIR, text);
     for (const problem of problems) assert.match(problem, /^Cannot load \.agent\/hook\.toml/);
   },
 });

@@ -14,7 +14,7 @@ import { readCases } from "../../lib/extensions/eval/cases.ts";
 import { turnsIn } from "../../lib/cli/record.ts";
 import { readDefinitions } from "../../lib/hooks/definitions.ts";
 import { readRules } from "../../lib/hooks/rule-yaml.ts";
-import { readTurns } from "../../lib/hooks/toml.ts";
+import { tomlHooks } from "../../lib/hooks/toml.ts";
 import { readYaml } from "../../lib/hooks/yaml.ts";
 import { KINDS } from "../../lib/input/options.ts";
 import { tries } from "../_counts.ts";
@@ -133,7 +133,7 @@ const FORMS: { readonly [file: string]: Form } = {
     }],
     read: async (value) => {
       const toml = stringify(value);
-      const { problems } = await readTurns(toml, "hook.toml");
+      const { problems } = await tomlHooks("/", toml);
       if (problems.length > 0) throw new Error(problems.join("\n"));
     },
     lax: [],

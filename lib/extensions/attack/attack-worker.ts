@@ -7,7 +7,7 @@ import { shellWord } from "../../core/shown.ts";
 import { toolRow } from "../../input/tool-table.ts";
 import { runProcess } from "../../process/process.ts";
 import { judgingOr } from "../../runtime/judging.ts";
-import { Adversary, type AttackedCall, type SessionOptions, type Trial } from "./adversary.ts";
+import { Adversary, type AttackedCall, type CallVerdict, type SessionOptions, type Trial } from "./adversary.ts";
 import { grammarFor } from "./grammar/index.ts";
 import { expressionsIn, interleaved } from "./grammar/mined.ts";
 import { type AttackCall, type Grammar, plainCall, type Target } from "./grammar/types.ts";
@@ -144,7 +144,7 @@ async function attacked(agent: Agent, task: AttackTask, place: AttackPlace): Pro
     return { ...none, vacuous: "no run breaks it even without hooks and rules" };
   }
   const findings: Finding[] = [];
-  const useless = new Useless();
+  const verdicts: CallVerdict[] = [];
   const refused = new Map<string, RefusedCall>();
   let longest = 1;
   let flaky = 0;
@@ -174,7 +174,7 @@ async function attacked(agent: Agent, task: AttackTask, place: AttackPlace): Pro
       const kind = candidate.steps.at(-1)!.operation;
       if (call && !other && words !== undefined && !refused.has(kind)) refused.set(kind, { ...plainCall(call), words });
       longest = Math.max(longest, trial.calls.length);
-      useless.note(trial);
+      verdicts.push(...trial.calls.flatMap((one) => one.verdicts));
       return isBroken(trial);
     },
     hit: found,
@@ -200,7 +200,7 @@ async function attacked(agent: Agent, task: AttackTask, place: AttackPlace): Pro
     notTried,
     seconds: (performance.now() - searching) / 1000,
     refused: sampleOf([...refused.values()]),
-    ...(findings.length === 0 && useless.why),
+    ...(findings.length === 0 && uselessBy(verdicts)),
   };
 }
 
@@ -256,23 +256,12 @@ function projectScripts({ files, places }: World): ProjectScript[] {
   }
 }
 
-/** Knows what refuses calls only because it cannot work in the sandbox: nothing is guarded by that. */
-class Useless {
-  readonly #said = new Map<string, { readonly worked: boolean; readonly reason: string }>();
-
-  note({ calls }: Trial): void {
-    for (const { by, decision, reason = "" } of calls.flatMap(({ verdicts }) => verdicts)) {
-      const worked = this.#said.get(by)?.worked === true || (decision !== "failed" && by !== "sandbox");
-      this.#said.set(by, { worked, reason });
-    }
-  }
-
-  /** Why a search that found nothing says nothing. */
-  get why(): Pick<Attacked, "unmeasured"> | undefined {
-    const found = [...this.#said].find(([, { worked }]) => !worked);
-    const why = found && `${found[0]} never worked in the sandbox of the attack: ${found[1].reason.split("\n", 1)[0]}`;
-    return why === undefined ? undefined : { unmeasured: why };
-  }
+/** Why calls that were all refused say nothing: what refuses only because it cannot work in the sandbox guards nothing. */
+function uselessBy(verdicts: readonly CallVerdict[]): Pick<Attacked, "unmeasured"> | undefined {
+  const worked = new Set(verdicts.flatMap(({ by, decision }) => decision === "failed" || by === "sandbox" ? [] : by));
+  const { by, reason = "" } = verdicts.find((one) => !worked.has(one.by)) ?? {};
+  if (by === undefined) return undefined;
+  return { unmeasured: `${by} never worked in the sandbox of the attack: ${reason.split("\n", 1)[0]}` };
 }
 
 function callsText(calls: readonly AttackCall[]): string {
@@ -290,9 +279,8 @@ async function madeAgain(
   const broke = broken(trial);
   const denied = trial.calls.filter(({ verdicts }) => verdicts.some(({ decision }) => decision === "deny"));
   const findings = broke ? [{ calls: trial.calls, broke, kind: [] }] : [];
-  const useless = new Useless();
-  useless.note(trial);
-  return { findings, tries: 1, denials: denied.length, ...(!broke && useless.why) };
+  const verdicts = trial.calls.flatMap((call) => call.verdicts);
+  return { findings, tries: 1, denials: denied.length, ...(!broke && uselessBy(verdicts)) };
 }
 
 /** @throws {Error} if the agent does not even begin: every call would count as refused */

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,6 +8,7 @@ import { processIds } from "../../process/owner.ts";
 import { send } from "../../process/process-tree.ts";
 import { watchLaterCode } from "../../permissions/later-code.ts";
 import type { Difference } from "../../files/kept-tree.ts";
+import { treeOf } from "../../files/tree.ts";
 import type { PropertyKind } from "./grammar/types.ts";
 import { WORK, World, type WorldPlaces } from "./world.ts";
 import { quietly } from "../../core/json.ts";
@@ -141,11 +142,10 @@ export class Watch {
     const { remote } = this.#world.places;
     const refs = join(remote, "refs");
     if (!existsSync(refs)) return "";
-    const names = readdirSync(refs, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    const files = [...treeOf(refs)].flatMap(([path, entry]) => entry.isFile() ? [path] : []);
     const packed = join(remote, "packed-refs");
     return [
-      ...names.map((entry) => join(entry.parentPath, entry.name)).sort()
-        .map((path) => `${path.slice(remote.length + 1)} ${readFileSync(path, "utf8").trim()}`),
+      ...files.map((path) => `refs/${path} ${readFileSync(join(refs, path), "utf8").trim()}`),
       ...(existsSync(packed) ? [readFileSync(packed, "utf8")] : []),
     ].join("\n");
   }
