@@ -17,10 +17,7 @@ export function momentsOf({ events }: DefinitionMatcher, mistake: Mistake): Reso
   return compiled("events", events ?? Object.keys(EVENTS), expectEvent, mistake);
 }
 
-/**
- * The conditions of a definition as a reason why not (U12): all that are given must hold, and one on a field that the
- * event lacks does not.
- */
+/** The conditions of a definition as a reason why not (U12): all must hold, and one on a field that the event lacks does not. */
 export function conditionsOf(matcher: DefinitionMatcher, workspace: string, mistake: Mistake): HookRecord["misses"] {
   const on = (field: string, key: keyof DefinitionMatcher, compile: (pattern: string) => TextTest) => {
     const patterns = matcher[key];

@@ -42,10 +42,7 @@ export interface DefinitionsOptions {
 
 type Load = () => Promise<readonly HookRecord[]>;
 
-/**
- * Hooks from a definitions file (`hooks.yaml`, or JSON), or from the same object in code (S3.13). Given to
- * `HookRegistry.registerSource`; the file is read when the hooks are loaded.
- */
+/** As `definitions` of loaded-when-called.ts, which loads this. */
 export function definitions(from: string | HookDefinitions, options: DefinitionsOptions = {}): Load {
   const { warn = warnOnConsole } = options;
   const file = typeof from === "string" ? resolve(from) : "the definitions given in code";
@@ -190,10 +187,7 @@ function scriptOf({ name, script }: Definition, { workspace, yaml, path }: Defin
   }
 }
 
-/**
- * Rules as a list, or as a text in their one-line form (S3.30). One that cannot be read leaves the others as they are: it
- * is reported, and unless it only allows or changes something, it denies whatever its definition matches.
- */
+/** Rules as a list, or as a text (S3.30). One that cannot be read is reported, and denies instead unless it permits something. */
 function readInline(path: Path, events: readonly EventName[], place: DefinitionContext): Rule[] {
   const { yaml, file, onProblem: report = place.warn ?? warnOnConsole } = place;
   const checked = (rule: Rule): readonly Rule[] => {
@@ -247,10 +241,7 @@ function readInternal(raw: unknown, { event }: AnyEvent): Opinion {
   return isDefinition ? readDefinition(raw, event) : readNative(raw, event);
 }
 
-/**
- * A command of a definition: the event as one line of JSON on stdin, `{action, reason, modified_data}` on stdout.
- * Without output there is no opinion; exit code 2 is a denial with stderr as its reason.
- */
+/** A command of a definition: the event as JSON on stdin, `{action, reason, modified_data}` on stdout; exit code 2 denies. */
 function definitionCommand(
   command: { readonly name: string; readonly command: string; readonly args?: readonly string[] },
   host: HookHost,

@@ -52,10 +52,7 @@ export interface Discovery {
   readonly problems: readonly Problem[];
 }
 
-/**
- * Reads a hooks folder. Every file in it is a hook, is one of the few that are passed over, or is a problem.
- * Nothing is imported or run.
- */
+/** Reads a hooks folder: every file is a hook, is passed over, or is a problem. Nothing is imported or run. */
 export function discover(folder: string, isLeftOut: (name: string) => boolean = () => false): Discovery {
   const root = realpathSync(folder);
   const problems: Problem[] = [];
@@ -85,10 +82,7 @@ export function discover(folder: string, isLeftOut: (name: string) => boolean = 
   return { files: files.sort(inOrder), problems };
 }
 
-/**
- * Whether a folder that was only found holds hooks: a file name in it begins with an event. One that cannot be read
- * may hold a gate, and counts as one; so does a link that leads nowhere.
- */
+/** Whether a folder that was only found holds hooks. One that cannot be read, or a link to nowhere, may hold a gate. */
 export function holdsHooks(folder: string): boolean {
   try {
     return readdirSync(folder).some(beginsWithEvent);

@@ -57,10 +57,7 @@ interface Loaded {
   readonly problem: Problem | undefined;
 }
 
-/**
- * A folder of hooks, loaded when a run begins. A file that is edited, added or removed counts from the next `load`;
- * a hook that cannot be loaded stays in its place and fails.
- */
+/** A folder of hooks, read anew by each `load`. A hook that cannot be loaded stays in its place and fails. */
 export class HookFolder {
   readonly path: string;
   readonly source: string;
@@ -149,10 +146,7 @@ export class HookFolder {
 
 const CHANGED = Symbol("changed");
 
-/**
- * A program, as an isolated module is one, is read from disk each time it runs, so its bytes, and those of the `_` files,
- * are compared each time. If they differ, what it would have judged is refused: changing a hook must not open the gate.
- */
+/** A program is read each time it runs. If its bytes or those of `_` files have changed, it refuses: no change opens a gate. */
 function unchanged(record: HookRecord, { name, path }: HookFile, { root, shared }: ModuleFolder): HookRecord {
   const bytes = readFileSync(path);
   const why = `${name} has changed since the run began: its new bytes count from the next run`;
@@ -275,10 +269,7 @@ export function sharedFiles(root: string): { readonly hash: string; readonly pat
   return { hash: shared.length === 0 ? "" : joined(shared).slice(0, 16), paths: shared.map(({ path }) => path) };
 }
 
-/**
- * Where the files of a folder inside this program are, for processes and for hooks that read what they share. They are put
- * there when they are first needed, and elsewhere again if they are no longer what is inside; they go when the process ends.
- */
+/** Where the files of a folder inside this program are put when they are first needed; they go when the process ends. */
 function extracted(folder: BuiltFolder): string {
   if (folder.at !== undefined && existsSync(folder.at) && treeHash(folder.at) === folder.hash) return folder.at;
   const at = folder.at = mkdtempSync(join(privateFolder(), "hooks-"));

@@ -4,12 +4,7 @@ import { TOOL_ALIASES } from "../input/tool-table.ts";
 
 const EXACT = /^[A-Za-z0-9_\-, |]*$/;
 
-/**
- * Compiles a matcher (U12): nothing, `""` or `*` is everything; plain names are a list of exact, case-sensitive
- * names; anything else is a regular expression, searched for.
- *
- * @throws {TypeError} for an expression that does not compile
- */
+/** Compiles a matcher (U12): nothing, `""` or `*` is everything; else a list of names, or an expression. @throws {TypeError} */
 export function compileMatcher(pattern: string | undefined): (value: string) => boolean {
   if (matchesAll(pattern)) return () => true;
   if (EXACT.test(pattern)) {

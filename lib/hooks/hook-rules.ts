@@ -28,10 +28,7 @@ export async function loadRules(file: HookFile, source: string): Promise<HookRec
 
 type RuleParts = KindParts & Required<Pick<HookRecord, "namedTools" | "namedFields">>;
 
-/**
- * Makes a hook of rules (U13): compiled once, asked in order, the first that applies decides. A rule that could do nothing
- * at any of the events is a mistake, and nothing can fail once the rules are loaded.
- */
+/** A hook of rules (U13): the first that applies decides. One that could do nothing at any of the events is a mistake. */
 export function compileRules(rules: readonly Rule[], file: string, events: readonly EventName[]): RuleParts {
   if (rules.length === 0) {
     throw new HookLoadError(file, undefined, "it holds no rule: add one, or begin its name with '_'");
@@ -171,10 +168,7 @@ function search(pattern: string, mistake: (why: string) => HookLoadError): Compa
   return boundedSearch(regex);
 }
 
-/**
- * How `modify` sets one field of an event: the function gives the changed subject and leaves the event alone.
- * A text in place of the function says why it cannot be set there.
- */
+/** How `modify` sets one field of a copy of the subject; a text says why it cannot be set there. */
 function subjectSetter(event: EventName, field: string, value: unknown): ((event: AnyEvent) => unknown) | string {
   const subject = EVENTS[event].subject;
   if (subject === null) return `nothing can be modified on ${event}`;

@@ -43,10 +43,7 @@ export interface LoadedSettings {
   readonly disableAllHooks: boolean;
 }
 
-/**
- * Reads Claude Code's settings files as hooks and permissions. A bad entry is dropped with an error that says where it
- * is and how to fix it; the other hooks of its file count, and its deny and ask rules, but nothing that it allows.
- */
+/** Reads settings as hooks and permissions. Of a file with a bad entry nothing counts that it allows, and the rest does. */
 export async function loadSettings(
   files: readonly SettingsFile[],
   host: HookHost,
@@ -222,11 +219,7 @@ export interface SettingsFile {
   readonly text?: string;
 }
 
-/**
- * The object in a settings file; undefined if there is no file. Comments and trailing commas are accepted.
- *
- * @throws {Error} that says where it cannot be read
- */
+/** The object in a settings file; undefined if there is none. @throws {Error} that says where it cannot be read */
 export async function readSettings(file: SettingsFile): Promise<Readonly<Record<string, unknown>> | undefined> {
   let text = file.text;
   if (text === undefined) {

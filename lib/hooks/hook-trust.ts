@@ -261,11 +261,7 @@ function reader(dir: string): ReadBytes {
   return (path) => readBrought(dir, path);
 }
 
-/**
- * The hash of each file of a thing; none if it is not there.
- *
- * @throws {Error} by name, if a file of it is not a regular one of the project
- */
+/** The hash of each file of a thing that is there. @throws {Error} by name, if one is not a regular file of the project */
 function filesOf(dir: string, thing: Trustable): Files {
   const path = join(dir, thing);
   const read = reader(dir);

@@ -27,11 +27,7 @@ interface ImportPlace {
   readonly shown: string;
 }
 
-/**
- * Reads the hooks of a settings file.
- *
- * @throws {Error} that names the file, if it or an entry of it is broken: its host would drop more than that entry
- */
+/** The hooks of a settings file. @throws {Error} by file, if an entry is broken: its host would drop more than that */
 export async function importedEntries(path: string, place: ImportPlace): Promise<ImportedEntry[]> {
   const broken = (why: string) => new Error(`Cannot import ${place.shown} as ${why}`);
   if (!existsSync(path)) throw broken("there is no such file: name the settings that have the hooks");

@@ -13,14 +13,10 @@ export function absoluteLine(file: string, host: HostName): string {
   return ownCommand("cli/hook", file, "--dialect", host);
 }
 
-/** What the host reads if crochet is missing: an answer, or nothing. */
+/** What the host reads if crochet, or a runtime for it, is missing: an answer, or nothing. */
 export type Absent = object | "";
 
-/**
- * The line for settings that a team shares: it finds the project by the host's variable and crochet in the project's
- * packages or on the PATH. Without crochet, or without a runtime for it, the host reads `absent`. `plugin` is the
- * variable with the folder of a plugin, if the file is in one.
- */
+/** The line for settings that a team shares, which finds the project and crochet. `plugin`: the variable with its folder. */
 export function portableLine(file: string, host: HostName, absent: Absent, plugin?: string): string {
   const { lists } = HOSTS[host].settings;
   // Its plugin finds the project and crochet itself.

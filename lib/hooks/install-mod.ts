@@ -29,12 +29,7 @@ interface Unfit {
   readonly fix?: string;
 }
 
-/**
- * Works out a mod of Claude Code with these hooks; with a `belt`, settings hooks refuse where it is not loaded. Nothing is
- * written.
- *
- * @throws {Error} if a guard would be left out, or nothing would be left
- */
+/** Works out a mod; with a `belt`, settings hooks refuse where it is not loaded. @throws {Error} if a guard would be left out */
 export async function planMod(
   hooks: readonly Installable[],
   to: string,

@@ -38,12 +38,7 @@ function groupOf(item: Group | Readonly<Record<string, unknown>>, { entry }: Lis
   };
 }
 
-/**
- * The text of a settings file with hooks added at the ends of their lists: what is there stays, to the byte. A hook
- * that is there already is not added again.
- *
- * @throws {Error} if the text is not a settings file
- */
+/** A settings file with hooks at the ends of their lists, unless they are there: the rest stays, to the byte. @throws {Error} */
 export async function withEntries(text: string, entries: readonly HostEntry[], lists = CLAUDE): Promise<string> {
   const edit = await opened(text);
   const { at, version } = lists;
@@ -130,10 +125,7 @@ function hooksIn(edit: JsonText, lists: Lists): { readonly [event: string]: read
   );
 }
 
-/**
- * A JSON text, comments and all, that is changed by putting text in and taking text out: what is not meant stays as it
- * is, to the byte.
- */
+/** A JSON text, comments and all, in which what is not meant to change stays as it is, to the byte. */
 class JsonText {
   readonly #jsonc: Jsonc;
   readonly #style: { readonly eol: string; readonly indent: string };

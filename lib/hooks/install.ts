@@ -97,11 +97,7 @@ async function changedText(
   return all.length > 0 ? adapterText(place.host, all) : undefined;
 }
 
-/**
- * The entries of these hooks, and the moments that the host cannot ask at, which are reported.
- *
- * @throws {Error} if a guard is among those, or nothing is left: a project must not look guarded if it is not
- */
+/** The entries of these hooks, and the moments that the host cannot ask at. @throws {Error} if a guard is among those */
 export function planEntries(
   hooks: readonly Installable[],
   place: InstallPlace,
@@ -111,6 +107,7 @@ export function planEntries(
   const lost = moments.filter(({ why }) => why !== undefined);
   const entries = moments.filter(({ why }) => why === undefined).map((moment) => entryOf(moment, place));
   const left = lost.map(({ file, why }) => ({ name: file.name, why: why! }));
+  // A project must not look guarded if it is not.
   const guarded = lost.some(({ record, on }) => isGuard(record, on.event));
   if (guarded || left.length > 0 && entries.length === 0) {
     const named = left.map(({ name, why }) => `  ${name}: ${why}\n`).join("");
@@ -274,11 +271,7 @@ function settingsPath(place: InstallPlace): string {
   return scope === "user" ? path : writable(path, place.cwd);
 }
 
-/**
- * A path that may be written in a project: its folder lies really in it, and what is there already is a regular file.
- *
- * @throws {Error} with the reason, before anything is written
- */
+/** A path that may be written: it lies really in the project, and is a regular file, if any. @throws {Error} with the reason */
 export function writable(path: string, cwd: string): string {
   const root = realOr(cwd);
   try {

@@ -44,11 +44,7 @@ export interface ModuleFolder {
   readonly modules?: BuiltFolder["modules"] | undefined;
 }
 
-/**
- * Imports a module of the folder as it is on disk; `version` distinguishes two states of the file. Runtimes keep a
- * module for good: an edited one is asked for under another name (Deno) or forgotten first (Bun), and so is what
- * it imports of its own folder.
- */
+/** Imports a module as it is on disk: runtimes keep the first state of one for good, so `version` tells two apart. */
 export async function importModule(folder: ModuleFolder, path: string, version: string): Promise<unknown> {
   const guard = refuseExits(({ words }) => `it ends the process, ${words}: export a function that returns a verdict`);
   try {

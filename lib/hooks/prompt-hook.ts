@@ -73,10 +73,7 @@ type Ask = (
   ctx: Pick<HookContext, "signal" | "now"> & Partial<Pick<Context, "taped" | "calling">>,
 ) => Promise<unknown>;
 
-/**
- * Makes the question of a template. The same question is asked once while its answer is good, also by several at
- * once; a failure is never kept (S3.24, S3.25).
- */
+/** Makes the question of a template, asked once while its answer is good; a failure is never kept (S3.24, S3.25). */
 export function askModel(template: Template, options: AskOptions): Ask {
   const { model, modelName = HOOK_MODEL, cache = true } = options;
   const seconds = cache === true ? CACHE_SECONDS : cache === false ? 0 : cache;
@@ -129,10 +126,7 @@ function canonical(value: unknown): unknown {
   return Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1).map(([key, part]) => [key, canonical(part)]);
 }
 
-/**
- * The verdict in a reply: a call of the tool, or JSON if there is none, as a server that forces no tools has a model
- * without them. It may quote others on its way; a denial among them wins, else the last word.
- */
+/** The verdict in a reply: its call of the tool, or JSON without one. Of several, as it may quote others, a denial wins. */
 function answerIn(message: Message): object {
   const isVerdict = (object: JsonObject) => typeof object.ok === "boolean" || typeof object.action === "string";
   const calls = message.content.filter(isToolUse).filter(({ name }) => name === VERDICT.name);

@@ -43,10 +43,7 @@ export function namesOf(subject: string): readonly string[] {
 /** More characters than an answer has; what looks through text must end soon whatever the text is. */
 const MOST_STEPS = 5_000_000;
 
-/**
- * The JSON objects of a text that `wanted` accepts, in order: the text is one, or one is in a fence, or among
- * other words. What is inside an accepted object is part of it.
- */
+/** The JSON objects of a text that `wanted` accepts, in order, alone, in fences or among words; none of those inside one. */
 export function jsonInText(text: string, wanted: (object: JsonObject) => boolean): JsonObject[] {
   const found: JsonObject[] = [];
   let steps = 0;

@@ -167,10 +167,7 @@ async function askOnce(
   }
 }
 
-/**
- * What a file of this name listens to, as far as the name alone decides it: who names the host's tool gets its own call.
- * Undefined if it is not for this event, and nothing if it is for other tools.
- */
+/** What a file of this name listens to: its own call for who names the host's tool. Undefined: another event; none: other tools. */
 function heardBy(file: string, heard: readonly HostEvent[]): readonly HostEvent[] | undefined {
   const dot = file.indexOf(".");
   const stem = dot < 0 ? file : file.slice(0, dot);

@@ -26,10 +26,7 @@ export interface SourcesOptions extends Runner {
   /** `--trust`: what lies in the working directory is trusted for this call. */
   readonly trust?: boolean;
   readonly toml?: Omit<TomlOptions, "host">;
-  /**
-   * The hook folders of the agent script, if there is one: it loads them itself, so none of their files is loaded again,
-   * and `./hooks` of the working directory is not looked for.
-   */
+  /** The folders that the agent script loads itself: their files are not loaded again, and `./hooks` is not looked for. */
   readonly scriptFolders?: readonly string[];
   /** Whether the script's folders are loaded for a list of all hooks. @default false */
   readonly listsScript?: boolean;

@@ -3,10 +3,7 @@ import { readStateFile, signOf, stateFile, writeStateFile } from "../files/state
 import type { HookRecord } from "../core/hook.ts";
 import { type Environment, realOr } from "./file/user-places.ts";
 
-/**
- * Which hooks a person has switched off in a project. Kept with the person and not in the project: neither a
- * checkout nor an agent that may write there switches a guard off.
- */
+/** The hooks that a person has switched off in a project, kept with the person: no checkout or agent switches a guard off. */
 export class Switches {
   readonly #path: string;
   readonly #dir: string;

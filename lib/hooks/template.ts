@@ -19,10 +19,7 @@ interface TemplateHole {
   readonly length: boolean;
 }
 
-/**
- * Compiles a template: `{{path}}` and `{{path | length}}`, nothing else (S3.19). The text is put together from its
- * pieces once, so what a field holds is never taken for a place.
- */
+/** Compiles a template: `{{path}}` and `{{path | length}}` alone (S3.19). What a field holds is never taken for a place. */
 export function compileTemplate(source: string): Template {
   const pieces: (string | TemplateHole)[] = [];
   const warnings: string[] = [];

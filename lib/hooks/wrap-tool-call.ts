@@ -41,11 +41,7 @@ export interface HookedCall<Args> {
   readonly pre?: Folded | undefined;
 }
 
-/**
- * Fires what belongs to a call, makes it, and gives what the hooks after it said.
- *
- * @throws {ToolDeniedError} if a hook refuses, or what the tool throws
- */
+/** Fires what belongs to a call, makes it, and gives what hooks said after it. @throws {ToolDeniedError} if one refuses */
 export async function hookedCall<Args extends { readonly [key: string]: unknown }, Result>(
   fire: Fire,
   { name: tool_name, input, id: tool_use_id = "", pre: given }: HookedCall<Args>,

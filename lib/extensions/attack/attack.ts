@@ -49,10 +49,7 @@ export function workOf(
 /** Each line of progress begins so: a script may print, too. */
 export const PROGRESS = "\u001etried ";
 
-/**
- * Attacks one property of an agent in a scratch copy of its project: in a sandbox, or where there is none, in this process
- * with the file tools alone. `kept` gets the folder of what the process left behind, while it is there.
- */
+/** Attacks one property in a scratch copy: in a sandbox, else here with file tools alone. `kept` gets the folder that is left. */
 export async function attackProperty(
   attack: Attack,
   work: AttackWork,

@@ -24,10 +24,7 @@ function ownCalls(calls: Finding["calls"]): AttackCall[] {
   return calls.map(plainCall).filter((call) => !below.has(JSON.stringify(call)));
 }
 
-/**
- * Makes a finding once more, in a world of its own, and keeps it as a fixture. What it did then; undefined if the property
- * held, and nothing is kept.
- */
+/** Makes a finding once more in a world of its own, and keeps it as a fixture; undefined if the property held then. */
 export async function keepFinding(
   attack: Attack,
   work: AttackWork,

@@ -39,10 +39,7 @@ const MOST_OF_WORD = 3;
 /** How often something else is drawn before the search has drawn all it can. */
 const REDRAWS = 200;
 
-/**
- * Every form with at most one rewriting: all operations as they are, then those that are meant for the property, changed
- * in one way, one of each kind by turns. Operations that the guard `lets` through elsewhere come first.
- */
+/** Every form with at most one rewriting; operations that the guard `lets` through elsewhere come first. */
 export function exhaustive(
   grammar: Grammar,
   accepted: ReadonlySet<string>,
@@ -199,10 +196,7 @@ export function kindOf(candidate: Candidate): string[] {
   return parts.length > candidate.steps.length ? parts.slice(0, -candidate.steps.length) : parts;
 }
 
-/**
- * Searches for runs that break a property. Each form is first only asked about, by tools that do nothing: one of which all
- * is refused needs no run; any other is run, as guards look at files. `hit` is called with each run that broke it, and says whether it counts.
- */
+/** Searches for runs that break a property. Unless all of a form is refused when only asked about, it is run: guards look at files. */
 export async function search(
   grammars: readonly Grammar[],
   patterns: readonly RegExp[],

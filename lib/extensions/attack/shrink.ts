@@ -5,10 +5,7 @@ export type Breaks = (calls: readonly AttackCall[]) => Promise<boolean>;
 
 const MOST_RUNS = 120;
 
-/**
- * Makes a finding as small as it gets: fewer steps, fewer parts, an earlier operation; then each call is left out once.
- * Nothing that is left can be taken away.
- */
+/** Makes a finding as small as it gets: nothing that is left can be taken away. */
 export async function shrink(form: Form, grammar: Grammar, breaks: Breaks): Promise<Form> {
   let runs = 0;
   const known = new Map<string, boolean>();

@@ -71,12 +71,7 @@ export class ScratchWorld implements Disposable {
     return { workspace: this.#project, tmp: "/tmp", ...placesAround(INSIDE) };
   }
 
-  /**
-   * How to start a process in the world: without network, all else read-only or hidden, but for what of ours must be
-   * readable: the package, the runtime, and the `state`, where the user keeps what is trusted.
-   *
-   * @throws {ToolError} if there is no sandbox here
-   */
+  /** How to start a process in the world, which reads what is trusted in `state`. @throws {ToolError} without a sandbox */
   async sandbox(program: string | undefined, state: string): Promise<Wrap> {
     const { places, mounted } = this;
     const needed = [PACKAGE, dirname(process.execPath), ...(this.#script === "" ? [] : [dirname(this.#script)]), state];

@@ -245,10 +245,7 @@ function itemOf(report: Report, runs: readonly LabRun[], wish: HostWish): Item {
   };
 }
 
-/**
- * Makes the project in which a hook is tried: the hook with what it imports, and the packages of the person's project.
- * Gives the folder of the hook, below the new project.
- */
+/** Makes the project in which a hook is tried, with what it imports and the packages. Gives the folder of the hook in it. */
 function makeProject(project: string, { at, event, tools, name, text, kind }: HookFile, cwd: string): string {
   const from = isInside(at, cwd) ? cwd : dirname(dirname(at));
   // A folder of hooks holds nothing else, which a project does.

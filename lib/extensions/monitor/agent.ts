@@ -87,12 +87,7 @@ const WATCHED: readonly (readonly [event: string, name: string, matcher?: string
   ["SessionEnd", "sessionend"],
 ];
 
-/**
- * Writes the settings file of an agent into the state directory and returns its path (S2.15): those of the workspace,
- * comments and all, with our hooks after the user's (S2.2, S2.10).
- *
- * @throws {TypeError} that names the file, if its hooks cannot be kept
- */
+/** Writes an agent's settings (S2.15): the workspace's, with our hooks behind (S2.2, S2.10). @throws {TypeError} by file */
 async function prepareSettings(dir: string, id: string, workspace: string, bin: string): Promise<string> {
   const file = join(workspace, ".claude", "settings.json");
   const entries = WATCHED.map(([event, name, matcher]) => ({

@@ -122,10 +122,7 @@ async function onPromptOf(dir: string, id: string): Promise<StoredOnPrompt> {
   return text ? JSON.parse(text) as StoredOnPrompt : { onPrompt: "escalate" };
 }
 
-/**
- * Starts the action in a process of its own: nothing waits for it, and its output never reaches the agent. If the
- * question is already on the agent's terminal (`shown`), no line is written there.
- */
+/** Starts the action in a process of its own; a question that is `shown` on the agent's terminal gets no line there. */
 export function startAction(
   onPrompt: OnPrompt,
   id: string,

@@ -38,10 +38,7 @@ export default function monitored(agent: Agent, options: WatchOptions): Agent {
 /** The longest message in the log: it is read at a glance. */
 const MOST_CHARACTERS = 200;
 
-/**
- * The log of one session of ours: a line when it begins, asks, continues and ends, and nothing in between. That it cannot
- * be written must not stop a run.
- */
+/** The log of one session of ours: that it begins, asks, continues and ends. That it cannot be written stops no run. */
 class OwnRunLog {
   readonly #name: string;
   readonly #options: WatchOptions;

@@ -107,12 +107,7 @@ const NAMES: ReadonlyMap<string, ResolvedName> = new Map(EVENT_NAMES.map((name) 
 const TOOL = /^[A-Za-z][A-Za-z0-9_-]*$/;
 const LABEL = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/;
 
-/**
- * Reads `[N-]<event>[@Tool+Tool][.<label>].<ext>`. An executable needs no extension, and then has one label at most: a
- * copy that an editor made (`stop.sh.orig`) and a hook that was put aside are executable too.
- *
- * @throws {BadFileName} with the nearest name that is valid
- */
+/** Reads `[N-]<event>[@Tool+Tool][.<label>].<ext>`. @throws {BadFileName} with the nearest name that is valid */
 export function parseFileName(file: string, options: { executable?: boolean } = {}): FileName {
   const bad = (reason: string, fix = `did you mean '${nearestName(file)}'?`) => new BadFileName(file, reason, fix);
   const known = knownExtension(file);
@@ -125,6 +120,7 @@ export function parseFileName(file: string, options: { executable?: boolean } = 
   }
   const last = /\.[^.]*$/.exec(file)?.[0] ?? "";
   const isAside = PUT_ASIDE.test(last);
+  // A program needs no extension; copies that editors made (`stop.sh.orig`) and hooks that were put aside may be programs.
   if (!known && (!options.executable || isAside || file.split(".").length > 2)) {
     throw bad(
       last === ""

@@ -106,11 +106,7 @@ function missesOf(listeners: readonly Listener[]): HookRecord["misses"] {
   };
 }
 
-/**
- * The matcher of a file: as in code, but one that could search forever is refused when it is loaded.
- *
- * @throws {TypeError} that says why it cannot be used
- */
+/** The matcher of a file: one that could search forever is refused when it is loaded. @throws {TypeError} that says why */
 export function matcherOf(pattern: string | undefined): (value: string) => boolean {
   const test = compileMatcher(pattern);
   if (pattern === undefined || !/[*+{]/.test(pattern) || pattern === "*") return test;
@@ -172,11 +168,7 @@ export function checkedConfig(given: unknown = {}): HookConfig {
 /** The header is in the first comment, or in the ten lines after it: a licence or front matter may come first. */
 const TOP = /^(?:[ \t]*(?:#[^\n]*|\r)?\n)*(?:[^\n]*\n){0,10}/;
 
-/**
- * Reads `# crochet: timeout=5 matcher="mcp__.*" nondeterministic` from the first lines of a text hook.
- *
- * @throws {TypeError} for a word that is not `key=value`, an unknown key, or a second header
- */
+/** Reads `# crochet: timeout=5 matcher="mcp__.*" nondeterministic` of a text hook. @throws {TypeError} for any other word */
 export function readHeader(text: string): HookConfig {
   if (!text.includes("crochet:")) return {};
   const [top] = TOP.exec(`${text}\n`)!;

@@ -8,10 +8,7 @@ import type { HostEvent } from "./read-event.ts";
 type Ask = (one: HostEvent) => Promise<Folded>;
 type CallAnswer = readonly [one: HostEvent, folded: Folded];
 
-/**
- * Asks hooks about an event of a host: of a call about each call of ours in it. All must pass: the first refusal is the
- * answer. A new input is given back as the host's tool takes it; if that cannot be said, the call is refused.
- */
+/** Asks hooks about each call of ours in an event. The first refusal is the answer; a new input that the host cannot take is one. */
 export async function askEach(heard: readonly HostEvent[], host: Host, ask: Ask): Promise<Folded> {
   const said: CallAnswer[] = [];
   for (const one of heard) {

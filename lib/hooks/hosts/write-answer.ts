@@ -15,10 +15,7 @@ function ability({ event }: AnyEvent, { events }: Host): (what: Ability) => bool
   return (what) => can.includes(what);
 }
 
-/**
- * The opinion as the host can carry it out. What it cannot do is never dropped: a question becomes a refusal, the end
- * of the run a refusal of the call, and anything else is a failure of the hook.
- */
+/** The opinion as the host can carry it out: what it cannot do becomes a refusal or a failure, and is never dropped. */
 export function fitting(opinion: Opinion, event: AnyEvent, host: Host, isAttended = () => true): Opinion {
   const can = ability(event, host);
   const cannot = (what: string) => unusable(event.event, `${host.name} cannot ${what} there`);

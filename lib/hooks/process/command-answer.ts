@@ -33,11 +33,7 @@ function fileFor({ event, ctx, host }: Listening, what: string): string {
   return join(outputFolder(host, event.session_id), `hook-${ctx.uuid()}-${what}.txt`);
 }
 
-/**
- * What a process said, in the words and the places Claude Code gives it.
- *
- * @throws {UnusableAnswer} if that is not an answer
- */
+/** A process's answer in the words and the places of Claude Code. @throws {UnusableAnswer} if that is not one */
 export function answerOf(ran: ProcessResult, about: Listening): Opinion {
   const { opinion, json, words, exit = false } = readCommand(ran, about.event, about.registered);
   if (words !== undefined) return fromWords(words, ran, about);
@@ -54,12 +50,7 @@ function stderrWords({ command }: Speaker, stderr: string): string {
   return `[${command}]: ${stderr || "No stderr output"}`;
 }
 
-/**
- * What a hook in the background says in the end: its verdict, exit code and plain text do not count, unless
- * it may still complain (`rewake`).
- *
- * @throws {UnusableAnswer} if its output looks like an answer but cannot be read
- */
+/** What a hook in the background says in the end: no verdict counts, but with `rewake` a complaint. @throws {UnusableAnswer} */
 export function lateAnswer(ran: ProcessResult, about: Listening, rewake = false): readonly HookText[] {
   if (ran.ended) return [];
   if (rewake && ran.code === 2) return [complaint(about, ran.stderr || ran.stdout)];
@@ -114,10 +105,7 @@ interface Speaker {
   readonly command: string;
 }
 
-/**
- * Gives an opinion the words and the places the host gives it. `exit` marks a reason that is the process's stderr:
- * on stop the model then reads it once and not twice.
- */
+/** Gives an opinion the host's words and places. `exit`: its reason is stderr, which the model reads only once on stop. */
 export function inHostWords(
   opinion: Opinion,
   who: Speaker,

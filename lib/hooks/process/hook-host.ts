@@ -88,10 +88,7 @@ const KEPT: ReadonlySet<string> = new Set(["GITHUB_TOKEN", "GH_TOKEN"]);
 /** What belongs to the host's own process, or is set again where it applies. */
 const DROPPED = /^OTEL_|^CLAUDE_(?:ENV_FILE|EFFORT|PLUGIN_ROOT|PLUGIN_DATA)$/;
 
-/**
- * An environment as processes that work for us get it: without what looks like a secret, but for the names to keep.
- * `withheld` are the variables that were left out.
- */
+/** An environment without what looks like a secret, but for the names to keep; `withheld` are those that were left out. */
 export function withoutSecrets(
   given: { readonly [name: string]: string | undefined },
   keep: readonly string[] = [],
@@ -121,10 +118,7 @@ export function hookFolder({ host, ctx }: HookStart): string {
   return [ctx.cwd, host.projectDir].find((path) => isFolder(path)) ?? homedir();
 }
 
-/**
- * The environment of a hook's process: ours without secrets, and what a hook of the host expects, in our values. What it
- * does not get is said in its log.
- */
+/** The environment of a hook's process: ours without secrets, as its log says, and what a hook of the host expects. */
 export function hookEnvironment(start: HookStart, cwd: string): { readonly [name: string]: string } {
   const { host, event, ctx, facts = host.wire?.(event) ?? {} } = start;
   const { env, withheld } = withoutSecrets(host.env ?? process.env, host.keepEnv);

@@ -26,12 +26,7 @@ interface Answered {
   readonly exit?: boolean;
 }
 
-/**
- * Reads how a process ended and what it said, in any protocol of ours: `read` reads the object it printed. Exit code 2
- * refuses whatever else the process said; a reason in its JSON is preferred to its stderr.
- *
- * @throws {UnusableAnswer} if that is not an answer
- */
+/** A process's answer; exit code 2 refuses whatever else it says. @throws {UnusableAnswer} if that is not one */
 export function readRan(ran: ProcessResult, read: (json: JsonObject) => Opinion, mayDeny = true): Answered {
   if (ran.code === 2) return refused(ran, read, mayDeny);
   const printed = printedBy(ran);
@@ -120,10 +115,7 @@ function kindOf(value: unknown): string {
   return value === null ? "null" : Array.isArray(value) ? "a list" : `a ${typeof value}`.replace("a o", "an o");
 }
 
-/**
- * What a hook in the background says: it has no verdict, but may have text for the model. Undefined for a hook that is
- * not in the background, by its first line or by `late`.
- */
+/** What a hook in the background says, never a verdict; undefined for one that is not, by its first line or by `late`. */
 export function readLate(ran: ProcessResult, event: AnyEvent, registered?: string, late = false): Opinion | undefined {
   const [first, ...rest] = ran.stdout.trimStart().split("\n");
   const announced = asyncLine(first!) !== undefined;
@@ -134,12 +126,7 @@ export function readLate(ran: ProcessResult, event: AnyEvent, registered?: strin
   return present({ contexts, systemMessage });
 }
 
-/**
- * Tells an answer from plain words. What looks like an answer and cannot be read as one is a failure: taken for
- * words, a denial with a stray line beside it would count as consent.
- *
- * @throws {UnusableAnswer}
- */
+/** Tells an answer from words. @throws {UnusableAnswer} for one that cannot be read: as words, a denial would be consent */
 export function readStdout(stdout: string): { readonly json: JsonObject } | { readonly plain: string } {
   const text = stdout.trim();
   if (!text.startsWith("{")) {
@@ -176,10 +163,7 @@ export function asyncLine(line: string): { readonly timeout: number | undefined 
 /** The words a host uses when a hook gives none. */
 const CLAUDE_NO_REASON = "Blocked by hook";
 
-/**
- * Reads the JSON a Claude Code hook printed. Unknown keys are ignored; a known key of the wrong type makes the
- * whole object unusable, as it does there.
- */
+/** Reads the JSON of a Claude Code hook. As there, a known key of the wrong type makes it unusable, and others are ignored. */
 export function readClaude(raw: unknown, event: EventName, wireName = pascal(event)): Opinion {
   const out = expectObject(raw, event);
   checkTypes(out, CLAUDE_TOP, event, "");

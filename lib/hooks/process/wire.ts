@@ -23,10 +23,7 @@ export type WireContext = (event: AnyEvent) => WireFacts;
 
 type WireFields = Record<string, unknown>;
 
-/**
- * The name of an event on the wire. If one moment has several names, the hook reads the one it was
- * registered under, unless that name is narrower than the event.
- */
+/** The name of an event on the wire: of several the one the hook was registered under, unless that is narrower than the event. */
 export function wireName(event: AnyEvent, registered?: string): string {
   switch (event.event) {
     case "stop":

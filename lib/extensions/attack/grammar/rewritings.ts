@@ -117,10 +117,7 @@ export function wrapped(wrappers: readonly string[]): Rewriting[] {
   return wrappers.map((prefix) => ({ name: `wrapper ${prefix}`, rewrite: prefixed(prefix) }));
 }
 
-/**
- * A script that finds programs which run the command in their arguments, and prints what goes before that command, such as
- * `timeout 1`. It tries the machine's small programs that can start others: only for a shell without network and rights.
- */
+/** Prints what goes before a command for a small program to run it, such as `timeout 1`: only for a shell without rights. */
 export const FIND_WRAPPERS: string = String.raw`
 marks=$(mktemp -d); export marks; cd "$marks"
 try() {
