@@ -9,19 +9,11 @@ import { FOLDER } from "./supply.ts";
 export const BUN = "1.4.4";
 export const DENO = "2.9.5";
 
-/** How the jobs of a project install what its lock file says, and run its tests. */
-interface Installer {
-  readonly locks: readonly string[];
-  readonly gets: string;
-  readonly install: string;
-  readonly test: string;
-}
-
 const GET_BUN = `npm install -g bun@${BUN}`;
 const GET_BOTH = `${GET_BUN} && corepack enable`;
 const FROZEN = "install --frozen-lockfile";
 
-/** The first whose lock file is there; without any, that of the runtime in whose hands the project is. */
+/** Jobs install what a lock file says: the first that is there, or without any that of the runtime in whose hands the project is. */
 const INSTALLERS = {
   bun: { locks: ["bun.lock", "bun.lockb"], gets: GET_BUN, install: `bun ${FROZEN}`, test: "bun run test" },
   node: { locks: ["package-lock.json", "npm-shrinkwrap.json"], gets: GET_BUN, install: "npm ci", test: "npm test" },
@@ -31,21 +23,10 @@ const INSTALLERS = {
     ...{ locks: ["deno.lock"], gets: `npm install -g deno@${DENO}` },
     ...{ install: "deno install --frozen", test: "deno task test" },
   },
-} as const satisfies { readonly [name: string]: Installer };
-
-/** What the jobs run, a line each. */
-interface Lines {
-  readonly install: readonly string[];
-  /** Absent without tests that a script of the project runs. */
-  readonly test?: string | undefined;
-  readonly replay: string;
-  /** Absent without hooks. */
-  readonly check?: string | undefined;
-  readonly evaluate: string;
-}
+};
 
 /** For GitHub Actions. Pull requests of forks get no secret, so their label evaluates nothing, and no comment. */
-const github = ({ install, test, replay, check, evaluate }: Lines) =>
+const github = ({ install, test, replay, check, evaluate }: ReturnType<typeof linesFor>["lines"]) =>
   `name: crochet
 on:
   pull_request:
@@ -140,15 +121,11 @@ export function expectHost(ci: string | boolean): void {
   if (ci !== "github") throw new UsageError(`Cannot write a workflow for '${ci}': expected github`);
 }
 
-/** What the jobs of a project run, and what is left for a person to do. */
-function linesFor(
-  dir: string,
-  env: Io["env"],
-  runtime: keyof typeof INSTALLERS,
-): { readonly lines: Lines; readonly notes: readonly string[] } {
+/** What the jobs of a project run, a line each, and what is left for a person to do. */
+function linesFor(dir: string, env: Io["env"], runtime: keyof typeof INSTALLERS) {
   const isThere = (file: string) => existsSync(join(dir, file));
-  const found = Object.values<Installer>(INSTALLERS).find(({ locks }) => locks.some(isThere));
-  const { gets, install, test, locks }: Installer = found ?? INSTALLERS[runtime];
+  const found = Object.values(INSTALLERS).find(({ locks }) => locks.some(isThere));
+  const { gets, install, test, locks } = found ?? INSTALLERS[runtime];
   // Never 'bunx crochet': without an install that would run what anyone has published under the name.
   const crochet = install === INSTALLERS.deno.install && isThere(FOLDER)
     ? `deno run -A npm:crochet@${crochetVersion()}`
@@ -169,14 +146,10 @@ function linesFor(
         '${BASE:+--against "origin/$BASE"}',
     },
     notes: [
-      ...hasTests
-        ? []
-        : ["no job runs tests, as package.json has no script 'test': add it, and have this written anew"],
-      ...hasHooks ? [] : ["no job checks hooks, as there are none: have this written anew once there are"],
-      ...found
-        ? []
-        : [`commit the ${locks[0]} that '${install.split(" ", 1)[0]} install' writes: jobs install what it says`],
-    ],
+      !hasTests && "no job runs tests, as package.json has no script 'test': add it, and have this written anew",
+      !hasHooks && "no job checks hooks, as there are none: have this written anew once there are",
+      !found && `commit the ${locks[0]} that '${install.split(" ", 1)[0]} install' writes: jobs install what it says`,
+    ].filter((note) => note !== false),
   };
 }
 

@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { accessSync, constants, existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { accessSync, constants, existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { git } from "../../process/git.ts";
 import { missingProgram, onPath } from "../../process/programs.ts";
@@ -9,6 +8,7 @@ import { crochetVersion, runtimeVersion } from "../../runtime/version.ts";
 import { standings } from "../../hooks/hook-trust.ts";
 import { homeOf } from "../../hooks/file/user-places.ts";
 import { openSandbox } from "../../permissions/sandbox.ts";
+import { type Fixture, inScratch } from "../../replay/fixture.ts";
 import { readTape } from "../../replay/read-tape.ts";
 import { CONFIG_FILE, readConfig } from "../../cli/kit/config.ts";
 import { broken, type Check, hostChecks, ok, parted, warning } from "./doctor-hosts.ts";
@@ -96,15 +96,12 @@ function hostOf(url: string): string {
 }
 
 async function sandboxCheck(): Promise<Check> {
-  const root = mkdtempSync(join(tmpdir(), "crochet-doctor-"));
   try {
-    await openSandbox({ mode: "workspace", roots: [root] });
+    await inScratch(undefined, (root) => openSandbox({ mode: "workspace", roots: [root] }));
     return ok("sandbox", "bubblewrap starts: commands can be confined to the workspace");
   } catch (error) {
     const { words, fix = "run without sandbox" } = parted((error as Error).message);
     return warning("sandbox", words, fix);
-  } finally {
-    rmSync(root, { recursive: true, force: true });
   }
 }
 
@@ -175,11 +172,9 @@ async function hookChecks(cwd: string, io: Io): Promise<Check[]> {
 
 async function fixtureChecks(cwd: string, io: Io): Promise<Check[]> {
   const fixtures = allFixtures({ ...io, cwd });
-  const wrong = (await Promise.all(
-    fixtures.map(({ name, tape }) =>
-      readTape(tape).then(() => [], (error: Error) => [broken("fixtures", `${name}: ${error.message}`)])
-    ),
-  )).flat();
+  const wrongIn = ({ name, tape }: Fixture) =>
+    readTape(tape).then(() => [], (error: Error) => [broken("fixtures", `${name}: ${error.message}`)]);
+  const wrong = (await Promise.all(fixtures.map(wrongIn))).flat();
   const fine = fixtures.length - wrong.length;
   const readable = ok("fixtures", `${fine} of ${fixtures.length} can be read: 'crochet replay' replays them`);
   return fine === 0 ? wrong : [...wrong, readable];

@@ -2,7 +2,6 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   realpathSync,
@@ -10,11 +9,11 @@ import {
   statSync,
   symlinkSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { shellWord } from "../../core/shown.ts";
 import { writeWhole } from "../../files/drafts.ts";
 import { runProcess } from "../../process/process.ts";
+import { inScratch } from "../../replay/fixture.ts";
 import { onPath } from "../../process/programs.ts";
 import { denoFlags, isFound, PACKAGE } from "../../runtime/own-copy.ts";
 import { crochetVersion } from "../../runtime/version.ts";
@@ -188,10 +187,9 @@ function ownOrigin(dir: string): Origin {
  * folder of its own: of a directory that is scaffolded, whose packages and hooks may be a stranger's, nothing runs.
  */
 async function recordRun(files: Record<string, string>, tape: string, origin: Origin, io: Io): Promise<string> {
-  const dir = mkdtempSync(join(tmpdir(), "crochet-init-"));
   const { scriptedServer } = await import("../../testing/server.ts");
-  const server = await scriptedServer([...REPLIES]);
-  try {
+  await using server = await scriptedServer([...REPLIES]);
+  return await inScratch(undefined, async (dir) => {
     const { CI: _, CROCHET_MODEL: __, ...rest } = io.env;
     const state = { CROCHET_HOME: join(dir, ".state") };
     const env = { ...rest, ...state, ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: "not-a-key" };
@@ -204,10 +202,7 @@ async function recordRun(files: Record<string, string>, tape: string, origin: Or
     if (code !== 0) throw new Error(`Cannot record the first run: ${stderr.trim().split("\n")[0]}`);
     server.done();
     return readFileSync(join(dir, tape), "utf8");
-  } finally {
-    await server.close();
-    rmSync(dir, { recursive: true, force: true });
-  }
+  });
 }
 
 function summary(dir: string, { written, kept, notes }: Scaffold, origin: Origin): string {
