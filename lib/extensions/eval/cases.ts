@@ -19,7 +19,7 @@ import { type SimulatedUser, USER_FILE } from "../../replay/run-on-tape.ts";
 import { applyChanges, hashFiles } from "../../replay/scratch.ts";
 import { writeTape } from "../../replay/write-tape.ts";
 import { BUILT_IN } from "../../runtime/importing.ts";
-import { sha256 } from "../../runtime/sha256.ts";
+import { hashOf } from "../../runtime/sha256.ts";
 import { asUsage, type Io, UsageError } from "../../cli/kit/io.ts";
 import { permissionsFrom } from "../../cli/kit/run-options.ts";
 import { builtIn, loadAgent } from "../../cli/kit/script.ts";
@@ -101,7 +101,7 @@ export async function casesFor(
     const graders = gradersOf(one, beside, file);
     const content = typeof files === "string" ? hashFiles(resolve(beside, files)) : files;
     const user = one.user === undefined ? undefined : await readUser(resolve(beside, one.user)).catch(asUsage);
-    const hash = sha256().update(JSON.stringify([rules, prompts, content, user?.text])).digest("hex").slice(0, 16);
+    const hash = hashOf(JSON.stringify([rules, prompts, content, user?.text]), 16);
     if (!was || was.fixtures.some((then) => then.name === name && then.hash === hash)) {
       return { ...one, hash, kept: join(folder, ".cases", name), graders, user };
     }

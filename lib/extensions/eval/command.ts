@@ -101,28 +101,14 @@ export interface EvalSource {
 }
 
 /** An eval that has no plan leaves nothing. */
-export async function evaluated(asked: Flags, io: Io, judge: Judge, source?: EvalSource): Promise<object> {
+export async function evaluated({ words, flags }: Flags, io: Io, judge: Judge, given?: EvalSource): Promise<object> {
   const evals = statePath(io.cwd, io.env, "evals");
   const id = newId(new Date());
-  try {
-    const { sessions, graders } = asked.flags;
-    const logged = (sessions ?? graders) === undefined
-      ? undefined
-      : (await import("./sessions.ts")).sessionsIn(asked, io);
-    return await evaluatedAs(id, evals, asked, io, judge, source ?? logged);
-  } finally {
-    if (!hasState(join(evals, id, "eval.json"))) removeState(join(evals, id));
-  }
-}
-
-async function evaluatedAs(
-  id: string,
-  evals: string,
-  { words, flags }: Flags,
-  io: Io,
-  judge: Judge,
-  source: EvalSource | undefined,
-): Promise<object> {
+  using _unplanned = {
+    [Symbol.dispose]: () => hasState(join(evals, id, "eval.json")) || removeState(join(evals, id)),
+  };
+  const isLogged = (flags.sessions ?? flags.graders) !== undefined;
+  const source = isLogged ? (await import("./sessions.ts")).sessionsIn({ words, flags }, io) : given;
   const isKept = flags.resume !== undefined || flags.regrade !== undefined;
   if (isKept && words.length > 0) {
     throw new UsageError(`Cannot choose '${words[0]}' as an eval that is kept has its fixtures: leave it out`);

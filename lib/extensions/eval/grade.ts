@@ -1,12 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { anthropic } from "../../models/anthropic/anthropic-model.ts";
 import { price } from "../../models/anthropic/prices.ts";
+import { present } from "../../core/json.ts";
 import { NO_USAGE, textOf, totalTokens, user } from "../../core/messages.ts";
 import { readReply } from "../../core/reply.ts";
 import { thrownWords } from "../../core/shown.ts";
-import { sha256 } from "../../runtime/sha256.ts";
+import { hashOf } from "../../runtime/sha256.ts";
 import { howEnded, runProcess } from "../../process/process.ts";
 import { programAt } from "../../process/programs.ts";
 import { HOOK_MODEL, readPromptFile } from "../../hooks/prompt-hook.ts";
@@ -82,12 +83,8 @@ export function graderFiles({ folder }: Pick<Fixture, "folder">): string[] {
 
 /** The hash of each of these files, to see whether two evals were graded alike. */
 export function graderHashes(fixture: Fixture): { [file: string]: string } {
-  return Object.fromEntries(
-    graderFiles(fixture).map((file) => [
-      join(dirname(file) === fixture.folder ? "" : "..", basename(file)),
-      sha256().update(readFileSync(file)).digest("hex").slice(0, 16),
-    ]),
-  );
+  const files = graderFiles(fixture);
+  return Object.fromEntries(files.map((file) => [relative(fixture.folder, file), hashOf(readFileSync(file), 16)]));
 }
 
 /** What something took; without dollars its price is unknown. */
@@ -154,12 +151,7 @@ function crashed(name: string, words: string, { rehearsal }: Grading): Grade {
 function byInvariant(one: Invariant, observed: Observed, how: Grading): Grade {
   try {
     const [{ reached, seen }] = judge([one], observed) as [Judgement];
-    return {
-      name: one.name,
-      pass: seen === undefined,
-      ...(seen !== undefined && { seen }),
-      ...(!reached && { reached }),
-    };
+    return present({ name: one.name, pass: seen === undefined, seen, reached: reached ? undefined : false as const });
   } catch (error) {
     return crashed(one.name, thrownWords(error), how);
   }
@@ -233,7 +225,7 @@ async function byPrompt(
   const asked = readLineLog<Verdict>(path)?.values ?? [];
   const said: Verdict[] = [];
   for (let sample = 0; sample < (once ? 1 : Number(samples)); sample++) {
-    const key = sha256().update(JSON.stringify([model, question, sample])).digest("hex");
+    const key = hashOf(JSON.stringify([model, question, sample]));
     let verdict = asked.find((one) => one.key === key);
     if (!verdict) {
       const why = refuses?.(about(model, question));

@@ -31,19 +31,15 @@ export type HookEffect =
   | { readonly how: "does not have it"; readonly hooks: readonly string[] }
   | { readonly how: "left out"; readonly why: string };
 
-/** The hooks of a file or folder. */
-export function hooksNamed(path: string, project: string): { readonly asked: HooksAsked; readonly problem?: string } {
+/** The hooks of a file or folder; undefined if there is none. */
+export function hooksNamed(path: string, project: string) {
+  if (!existsSync(resolve(project, path))) return undefined;
   const { folder, file } = placeOf(path, project);
   const { files, problems } = discover(folder, (name) => file !== undefined && name !== file);
   const hash = sha256().update(sharedFiles(folder).hash);
   for (const { name, path } of files) hash.update(`${name}\n`).update(readFileSync(path));
   const asked = { path, names: files.map(({ name }) => name), hash: hash.digest("hex").slice(0, 16) };
-  return { asked, ...(problems.length > 0 && { problem: problems[0]!.message }) };
-}
-
-/** The hash of such files; undefined if they are gone. */
-export function hooksHash(path: string, project: string): string | undefined {
-  return existsSync(resolve(project, path)) ? hooksNamed(path, project).asked.hash : undefined;
+  return { asked, problem: problems[0]?.message };
 }
 
 function placeOf(path: string, project: string): { readonly folder: string; readonly file?: string } {

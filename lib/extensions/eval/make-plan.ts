@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import { isGated } from "./compare.ts";
-import { type HooksAsked, hooksHash } from "./hook-arms.ts";
+import { type HooksAsked, hooksNamed } from "./hook-arms.ts";
 import { readPlan } from "./kept-evals.ts";
 import { type EvalPlan, fixtureOf, isContinued, planned, type PlannedFixture, slotName, type Variant } from "./plan.ts";
 import type { KeptLine } from "./runs.ts";
@@ -192,7 +192,7 @@ async function stillPlanned(plan: EvalPlan, flags: Flags["flags"], io: Io): Prom
     throw new UsageError(`Cannot continue ${plan.id} as ${what} ${why}: start a new eval`);
   };
   const { path, hash } = plan.variants[0]?.hooks ?? {};
-  if (path !== undefined) expectSame(path, hooksHash(path, io.cwd), hash);
+  if (path !== undefined) expectSame(path, hooksNamed(path, io.cwd)?.asked.hash, hash);
   return await Promise.all(fixtures.map(async (fixture, i) => {
     const now = hasTape(fixture) ? await planned(fixture, io.cwd) : undefined;
     expectSame(fixture.name, now?.hash, plan.fixtures[i]!.hash);

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { WITH } from "./conclusion.ts";
 import { type HooksAsked, hooksNamed } from "./hook-arms.ts";
@@ -16,18 +15,16 @@ const AT_ONCE = 4;
 
 /** The hooks that `--with` or `--without` names; undefined without these flags. */
 export function hooksAsked(flags: Flags["flags"], { cwd }: Io): HooksAsked | undefined {
-  const flag = ["with", "without"].find((name) => flags[name] !== undefined);
-  if (flag === undefined) return undefined;
-  const given = String(flags[flag]);
-  if (flag === "without") return { names: [given] };
-  const refuse = (why: string) => new UsageError(`Cannot evaluate with '${given}' as ${why}`);
-  if (!existsSync(resolve(cwd, given))) {
+  if (flags.without !== undefined) return { names: [String(flags.without)] };
+  if (flags.with === undefined) return undefined;
+  const refuse = (why: string) => new UsageError(`Cannot evaluate with '${flags.with}' as ${why}`);
+  const found = hooksNamed(relative(cwd, resolve(cwd, String(flags.with))) || ".", cwd);
+  if (!found) {
     throw refuse("there is no such file or folder: name a hook file, or --without NAME for one that agents have");
   }
-  const { asked, problem } = hooksNamed(relative(cwd, resolve(cwd, given)) || ".", cwd);
-  if (problem !== undefined) throw new UsageError(problem);
-  if (asked.names.length === 0) throw refuse("it has no hooks: name the folder that has the files");
-  return asked;
+  if (found.problem !== undefined) throw new UsageError(found.problem);
+  if (found.asked.names.length === 0) throw refuse("it has no hooks: name the folder that has the files");
+  return found.asked;
 }
 
 /** Why hooks cannot be tried on a fixture; undefined if they may be. */

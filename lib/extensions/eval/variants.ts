@@ -78,27 +78,19 @@ export function freshRuns(
     if (path) trees.add(path);
     return directoryOf(variant, folder, cwd);
   };
+  const run = async <T>(slot: Slot, more: Omit<RunTask, "folder" | "project" | "slot"> = {}) =>
+    await processes.run<T>({ folder, project: cwd, slot, ...more }, placeOf(slot.variant));
   return {
-    fresh: async (slot, rehearsal) => {
-      const task: RunTask = { folder, project: cwd, slot, ...(rehearsal && { rehearsal: "run", ...rehearsal }) };
-      try {
-        return await processes.run<RunLine>(task, placeOf(slot.variant));
-      } catch (error) {
-        return { run: slotName(slot), lost: thrownWords(error), calls: 0, tokens: 0, dollars: 0, ms: 0 };
-      }
-    },
-    rehearse: async (slot, left) => {
-      const task: RunTask = { folder, project: cwd, slot, rehearsal: "recorded", left };
-      // An agent that does not even load says so in its first run.
-      return (await processes.run<Graded | null>(task, placeOf(slot.variant)).catch(() => null)) ?? undefined;
-    },
+    fresh: (slot, rehearsal) =>
+      run<RunLine>(slot, rehearsal && { rehearsal: "run", ...rehearsal }).catch((error) => (
+        { run: slotName(slot), lost: thrownWords(error), calls: 0, tokens: 0, dollars: 0, ms: 0 }
+      )),
+    // An agent that does not even load says so in its first run.
+    rehearse: async (slot, left) =>
+      (await run<Graded | null>(slot, { rehearsal: "recorded", left }).catch(() => null)) ?? undefined,
     effect: async (slot, hooks) => {
-      const left = (why: string): HookEffect => ({ how: "left out", why });
-      try {
-        return await processes.run<HookEffect>({ folder, project: cwd, slot, hooks }, cwd) ?? left("interrupted");
-      } catch (error) {
-        return left(thrownWords(error));
-      }
+      const found = await run<HookEffect>(slot, { hooks }).catch(thrownWords) ?? "interrupted";
+      return typeof found === "string" ? { how: "left out", why: found } : found;
     },
     [Symbol.dispose]() {
       processes[Symbol.dispose]();

@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { hostname } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { remote } from "../durable/remote.ts";
 import type { RunLine } from "./attempt.ts";
@@ -8,6 +8,7 @@ import { emptyRunFolder } from "./kept-evals.ts";
 import { type Budget, type EvalPlan, planned, type Slot, slotName } from "./plan.ts";
 import type { EvalPlace, EvalRuns } from "./runs.ts";
 import { isInside } from "../../files/confine.ts";
+import { writeFiles } from "../../files/tree.ts";
 import { fixtureAt, hasTape, inScratch } from "../../replay/fixture.ts";
 import { hashFiles } from "../../replay/scratch.ts";
 import { freshRuns, here } from "./variants.ts";
@@ -96,12 +97,8 @@ export function runsOn(
 
 /** Keeps what a worker sent as if the run had been made here. */
 function keep(folder: string, files: NonNullable<Attempted["files"]>, before: string): void {
-  for (const [path, bytes] of Object.entries(files)) {
-    const to = join(folder, path);
-    if (!isInside(to, folder)) continue;
-    mkdirSync(dirname(to), { recursive: true });
-    writeFileSync(to, Buffer.from(bytes, "base64"));
-  }
+  const inside = Object.entries(files).filter(([path]) => isInside(join(folder, path), folder));
+  writeFiles(folder, inside.map(([path, bytes]) => [path, Buffer.from(bytes, "base64")]));
   if (existsSync(before) && existsSync(folder)) symlinkSync(before, join(folder, "files"));
 }
 
