@@ -1,4 +1,5 @@
 import { createInterface } from "node:readline";
+import { getOrMake } from "../core/maps.ts";
 import type { Fixture } from "../replay/fixture.ts";
 import { readTape } from "../replay/read-tape.ts";
 import { agentReview, type Change, type Review, reviewFixture } from "../replay/review.ts";
@@ -21,6 +22,10 @@ export async function reviewFixtures(fixtures: readonly Fixture[], io: Io): Prom
   const ink = coloursFor(io.tty, io.env);
   const reviews: Review[] = [];
   let failed = false;
+  const fail = (line: string) => {
+    failed = true;
+    io.out(`${line}\n`);
+  };
   for (const fixture of fixtures) {
     try {
       const tape = await readTape(fixture.tape);
@@ -29,15 +34,13 @@ export async function reviewFixtures(fixtures: readonly Fixture[], io: Io): Prom
         : agentReview(fixture, tape, await fixtureAgent(fixture, io.signal), io.signal);
       reviews.push(await reviewFixture(fixture, tape, reviewed));
     } catch (error) {
-      failed = true;
-      io.out(`${ink.red("✗")} ${fixture.name}: ${wordsOf(error)}\n`);
+      fail(`${ink.red("✗")} ${fixture.name}: ${wordsOf(error)}`);
     }
   }
   for (const { fixture, refused } of reviews) {
     if (refused === undefined) continue;
-    failed = true;
     const fix = hasCommand(fixture) ? "record it again" : `record it with 'crochet replay ${fixture.name} --update'`;
-    io.out(`${ink.red("✗")} ${fixture.name}: ${refused}: ${fix}\n`);
+    fail(`${ink.red("✗")} ${fixture.name}: ${refused}: ${fix}`);
   }
   const open = reviews.filter(({ refused, changes }) => refused === undefined && changes.length > 0);
   const all = gathered(open);
@@ -46,8 +49,7 @@ export async function reviewFixtures(fixtures: readonly Fixture[], io: Io): Prom
   for (const { fixture: { name }, changes, accept } of open) {
     const left = changes.filter(({ change }) => !accepted.has(change) && !rules.has(change)).length;
     if (left > 0) {
-      failed = true;
-      io.out(`${name}: not changed, ${several(left, "difference")} left\n`);
+      fail(`${name}: not changed, ${several(left, "difference")} left`);
       continue;
     }
     try {
@@ -55,8 +57,7 @@ export async function reviewFixtures(fixtures: readonly Fixture[], io: Io): Prom
       const stale = new Set(changes.flatMap(({ change, calls }) => accepted.has(change) ? calls : [])).size;
       io.out(`${name}: accepted${stale === 0 ? "" : `, ${several(stale, "reply", "replies")} stale`}\n`);
     } catch (error) {
-      failed = true;
-      io.out(`${ink.red("✗")} ${wordsOf(error)}\n`);
+      fail(`${ink.red("✗")} ${wordsOf(error)}`);
     }
   }
   return failed ? EXIT.failed : EXIT.ok;
@@ -67,10 +68,9 @@ function gathered(reviews: readonly Review[]): SharedChange[] {
   for (const { fixture: { name }, changes } of reviews) {
     for (const { change, calls } of changes) {
       const key = JSON.stringify([change.title, change.expected, change.actual]);
-      const shown = all.get(key) ?? { change, of: [], same: [] };
+      const shown = getOrMake(all, key, () => ({ change, of: [], same: [] }));
       shown.of.push({ name, calls: calls.length });
       shown.same.push(change);
-      all.set(key, shown);
     }
   }
   return [...all.values()];

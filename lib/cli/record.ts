@@ -35,10 +35,6 @@ import { plainText } from "./show/text.ts";
 import type { Normaliser } from "../log/entry.ts";
 import type { RunEvent } from "../core/run-events.ts";
 
-/** `--normalise`, as the usage of a command has it. */
-export const NORMALISE =
-  "a difference to ignore, in texts at a path: 'day=messages.**=\\d+ days ago'; the tape keeps it";
-
 /** Reads `--normalise <name=path=pattern>`. */
 export function normaliserAsked(value: string | boolean): { normalise: readonly Normaliser[] } {
   const [, name = "", path = "", pattern = ""] = /^([^=]*)=([^=]*)=(.*)$/s.exec(String(value)) ?? [];
@@ -72,7 +68,10 @@ const USAGE: Usage = {
       "'mcp': only those of MCP servers, which a replay does not start",
     ],
     ["--redact", "write placeholders for secrets; without it, a run that shows one is not kept"],
-    ["--normalise <rule>", NORMALISE],
+    [
+      "--normalise <rule>",
+      "a difference to ignore, in texts at a path: 'day=messages.**=\\d+ days ago'; the tape keeps it",
+    ],
     ...RUN_FLAGS.filter(([flag]) => /^--(model|cwd|settings|trust|permission-mode)\b/.test(flag)),
     [
       "--once",
@@ -122,15 +121,13 @@ export default command(USAGE, async (typed, io) => {
   const tools = toolsAsked(flags) || (session.mcp ? "mcp" : false);
   const place = { workspace, script, persona, tools, io };
   const terminal = io.tty && !flags.json ? await runGift("terminal") : undefined;
-  const { result, report, ms, events } = terminal
-    ? await watched(terminal, (more) => recordInto(folder, agent, place, { ...options, ...more }), io)
-    : await recordInto(folder, agent, place, {
-      ...options,
-      on: (event) => {
-        const line = event.type === "warning" ? plainText(event.message) : refused.see(event);
-        if (line !== undefined) io.err(`crochet: ${line}\n`);
-      },
-    });
+  const record = (more: Partial<ReplayOptions>) => recordInto(folder, agent, place, { ...options, ...more });
+  const { result, report, ms, events } = terminal ? await watched(terminal, record, io) : await record({
+    on: (event) => {
+      const line = event.type === "warning" ? plainText(event.message) : refused.see(event);
+      if (line !== undefined) io.err(`crochet: ${line}\n`);
+    },
+  });
   if (spoken.user) writeFileSync(join(folder, USER_FILE), spoken.user.text);
   await trustRecorded(folder, io);
   const fixture = relative(io.cwd, folder);
@@ -252,14 +249,11 @@ export function folderFor(name: string, io: Io): string {
   return folder;
 }
 
-/** What a recorded run works on. */
-interface RecordedRun {
+/** What a recorded run works on; `persona`: the file of the simulated user, which the agent does not see. */
+interface RecordedRun extends Required<Pick<ReplayOptions, "tools">> {
   readonly workspace: string;
   readonly script: string | undefined;
-  /** The file of the simulated user, which the agent does not see. */
   readonly persona: readonly string[];
-  /** Whose results are recorded; if those of all are, they work in the workspace itself. */
-  readonly tools: NonNullable<ReplayOptions["tools"]>;
   readonly io: Io;
 }
 

@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { parsed, quietly } from "../../core/json.ts";
 import { getOrMake } from "../../core/maps.ts";
@@ -9,7 +8,7 @@ import { placer, placesHere } from "../../log/redact/places.ts";
 import { howEnded, runProcess } from "../../process/process.ts";
 import { onPath } from "../../process/programs.ts";
 import { type DriftReport, renewalText } from "../../replay/drift/drift-report.ts";
-import { type Fixture, fixtureProject, FIXTURES } from "../../replay/fixture.ts";
+import { type Fixture, fixtureProject, FIXTURES, inScratch } from "../../replay/fixture.ts";
 import { type OnDrift, refuseInCi } from "../../replay/tape-options.ts";
 import type { Flags } from "./flags.ts";
 import { type Io, UsageError } from "./io.ts";
@@ -69,7 +68,10 @@ async function judged(tests: Tests, flags: Flags["flags"], io: Io, onDrift?: OnD
     // A test that replays what tests record starts itself without end.
     if (process.env.CROCHET_REPORTS) throw new UsageError(`Cannot run ${words} as a replay runs this test already`);
     let { reports, failed } = await run(tests, flags, io, false, onDrift);
-    const drifts = fixtures.filter((one) => isDue(reports.get(realOr(one.tape))));
+    const drifts = fixtures.filter((one) => {
+      const report = reports.get(realOr(one.tape));
+      return report && (!report.ok || report.stale !== undefined);
+    });
     if (flags.update && drifts.length > 0 && !io.signal.aborted) {
       refuseInCi("update", drifts[0]!.name, io.env);
       for (const { name, tape } of drifts) {
@@ -80,11 +82,9 @@ async function judged(tests: Tests, flags: Flags["flags"], io: Io, onDrift?: OnD
     if (io.signal.aborted) return [];
     const items = fixtures.map((fixture) => {
       const report = reports.get(realOr(fixture.tape));
+      if (report) return placed(itemOf(fixture.name, report, flags), fixture);
       const why = `Its test did not replay it, as it is skipped or named otherwise: ${words}`;
-      return placed(
-        report ? itemOf(fixture.name, report, flags) : { name: fixture.name, word: "not measured", why },
-        fixture,
-      );
+      return placed({ name: fixture.name, word: "not measured", why }, fixture);
     });
     const explained = items.some(({ word }) => word === "broken");
     if (failed === undefined || explained) return items;
@@ -98,10 +98,6 @@ async function judged(tests: Tests, flags: Flags["flags"], io: Io, onDrift?: OnD
   }
 }
 
-function isDue(report: DriftReport | undefined): boolean {
-  return report !== undefined && (!report.ok || report.stale !== undefined);
-}
-
 const LAST_LINES = 12;
 
 /** Runs a test command; `failed` says how it ended if it did not succeed. */
@@ -112,15 +108,14 @@ async function run(
   records: boolean,
   onDrift?: OnDrift,
 ): Promise<{ readonly reports: ReadonlyMap<string, DriftReport>; readonly failed: string | undefined }> {
-  const folder = mkdtempSync(join(tmpdir(), "crochet-tests-"));
-  const file = join(folder, "reports.jsonl");
   // It must not take itself for a part of the runner that we may run in, nor record unasked.
   const { NODE_TEST_CONTEXT: _, CROCHET_RECORD: __, CROCHET_REVIEWED: ___, ...rest } = io.env;
   const path = [rest.PATH ?? "", join(project, "node_modules/.bin")].join(delimiter);
-  const env = { ...rest, PATH: path, CROCHET_REPORTS: file, ...records && { CROCHET_RECORD: "1" } };
   const seconds = secondsAsked(flags) * fixtures.length;
   const [program = "", ...args] = command;
-  try {
+  return await inScratch(undefined, async (folder) => {
+    const file = join(folder, "reports.jsonl");
+    const env = { ...rest, PATH: path, CROCHET_REPORTS: file, ...records && { CROCHET_RECORD: "1" } };
     if (program.includes("/") ? !existsSync(resolve(project, program)) : onPath(program, env) === undefined) {
       throw new UsageError(`Cannot run ${words} as there is no command '${program}': install it`);
     }
@@ -138,7 +133,5 @@ async function run(
     ).filter((line) => line.trim() !== "").slice(-LAST_LINES);
     const why = done.ended === "timeout" ? `did not end within ${seconds} s: --time allows more` : howEnded(done);
     return { reports, failed: done.code === 0 ? undefined : [`It ${why}`, ...said].join("\n") };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
