@@ -20,8 +20,16 @@ export default agent({ name: "writer", system: "You write.", tools: [Write], per
 `;
 export const writer = agent(options);
 
+/** What its model says to write a file. */
+const WRITES: readonly ScriptedReply[] = [
+  { tools: [{ name: "Write", input: { file_path: "a.txt", content: "hello, world\n" } }] },
+  { text: "It is written." },
+];
+
 /** A project with recorded runs of the agent, by what its model said; all of them are trusted. */
-export async function written(runs: { readonly [name: string]: readonly ScriptedReply[] }): Promise<Place> {
+export async function written(
+  runs: { readonly [name: string]: readonly ScriptedReply[] } = { write: WRITES },
+): Promise<Place> {
   const w = place({ README: "a\n" });
   for (const [fixture, replies] of Object.entries(runs)) {
     await record(w.cwd, { fixture, replies, with: options, agent: "agent.ts", prompts: ["Write it"] });

@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { RunOptions } from "../../lib/agent/options.ts";
 import { type Agent, agent, type AgentOptions, anthropic, type Result, tool } from "../../lib/index.ts";
 import { STREAMED } from "../../lib/log/log-lines.ts";
@@ -8,7 +8,7 @@ import type { TapeOptions } from "../../lib/replay/tape-options.ts";
 import { readFiles } from "../../lib/replay/scratch.ts";
 import { type ScriptedReply, scriptedServer, type ScriptEntry } from "../../lib/testing/index.ts";
 import type { ScriptOptions } from "../../lib/models/scripted.ts";
-import { scratch } from "../_scratch.ts";
+import { put, scratch } from "../_scratch.ts";
 import "./_no-ci.ts";
 
 /** A folder that goes away with the test. */
@@ -90,10 +90,7 @@ export async function take(
   const cwd = join(folder, work);
   rmSync(cwd, { recursive: true, force: true });
   mkdirSync(cwd, { recursive: true });
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(cwd, path)), { recursive: true });
-    writeFileSync(join(cwd, path), text);
-  }
+  put(cwd, files);
   const warnings: string[] = [];
   const events: unknown[] = [];
   let report: DriftReport | undefined;

@@ -26,6 +26,13 @@ function chance(length: number, of = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 const HEX = "0123456789abcdef";
 const CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
+/** What tokens begin with, by which their services know them. */
+const TOKENS = (
+  "dop_v1_ dp.pt. hvs. lin_api_ ntn_ shpat_ sq0atp- dckr_pat_ fm2_ sbp_ pscale_tkn_ glsa_ NRAK- sntrys_ " +
+  "gsk_ xai- pplx- r8_ tvly- lsv2_pt_ glptt- nvapi- csk- pcsk_ jina_ tgp_v1_ hvb. figd_ PMAK- CFPAT- nfp_ " +
+  "HRKU- rubygems_ CCIPAT_ bkua_ sgp_ phx_"
+).split(" ");
+
 /** What people have in their files and terminals: the secret, and what stands before and behind it. */
 const SECRETS: readonly (readonly [secret: string, before?: string, after?: string])[] = [
   ["sk-ant-oat01-" + chance(80)],
@@ -66,16 +73,7 @@ const SECRETS: readonly (readonly [secret: string, before?: string, after?: stri
   ["ATATT3xFfGF0" + chance(180)],
   ["AGE-SECRET-KEY-1" + chance(58, CAPITALS)],
   ["dapi" + chance(32, HEX)],
-  ...["dop_v1_", "dp.pt.", "hvs.", "lin_api_", "ntn_", "shpat_", "sq0atp-", "dckr_pat_", "fm2_", "sbp_"].map((
-    token,
-  ) => [token + chance(40)] as const),
-  ...["pscale_tkn_", "glsa_", "NRAK-", "sntrys_", "gsk_", "xai-", "pplx-", "r8_", "tvly-", "lsv2_pt_"].map((token) =>
-    [token + chance(40)] as const
-  ),
-  ...["glptt-", "nvapi-", "csk-", "pcsk_", "jina_", "tgp_v1_", "hvb.", "figd_", "PMAK-", "CFPAT-", "nfp_"].map((
-    token,
-  ) => [token + chance(40)] as const),
-  ...["HRKU-", "rubygems_", "CCIPAT_", "bkua_", "sgp_", "phx_"].map((token) => [token + chance(40)] as const),
+  ...TOKENS.map((token) => [token + chance(40)] as const),
   ["sk_" + chance(48, HEX)],
   [chance(14) + ".atlasv1." + chance(67)],
   ["Ab18Q~" + chance(34)],

@@ -7,19 +7,10 @@ import { replay as replayed } from "../../../lib/testing/index.ts";
 import { rounds } from "../../_counts.ts";
 import { WRITER, writer, written } from "../../cli/_writer.ts";
 
-/** A project with one recorded run that writes a file. */
-const project = () =>
-  written({
-    write: [
-      { tools: [{ name: "Write", input: { file_path: "a.txt", content: "hello, world\n" } }] },
-      { text: "It is written." },
-    ],
-  });
-
 test(
   "crochet replay --faults searches every fixture, finds what an agent does not survive and keeps it",
   async () => {
-    using w = await project();
+    using w = await written();
     const survived = await w.call(replay, "--faults", "42");
     assert.deepEqual([survived.code, survived.err], [0, ""]);
     assert.match(
@@ -58,7 +49,7 @@ test(
 );
 
 test("what a search has kept is tried again by every replay, on the command line and in tests", async () => {
-  using w = await project();
+  using w = await written();
   const kept = [{ broke: "once", faults: ["call 1, tool_use:Write, delta 1: cut"] }];
   w.put({ "fixtures/write/write.fault.json": JSON.stringify(kept) });
   const good = await w.call(replay);
@@ -98,7 +89,7 @@ test("what a search has kept is tried again by every replay, on the command line
 test(
   "a search begins with kept faults, and reports at once what still breaks; a preset is tried alone",
   async () => {
-    using w = await project();
+    using w = await written();
     const seen = `${w.cwd}/seen.txt`;
     w.put({
       "fixtures/write/write.fault.json": JSON.stringify([
@@ -139,14 +130,14 @@ export default [{
 
 test("invariants beside a fixture are read whichever kind of module they are", async () => {
   for (const kind of ["ts", "js", "mjs"]) {
-    using w = await project();
+    using w = await written();
     w.put({ [`fixtures/write/invariants.${kind}`]: `export default [{ name: "mine", broken: () => "${kind}" }];\n` });
     assert.match((await w.call(replay, "--faults", "overloaded")).out, new RegExp(`✗ write: mine: ${kind}\n`));
   }
 });
 
 test("a damaged file of kept faults is reported before a search that could lose what it finds", async () => {
-  using w = await project();
+  using w = await written();
   w.put({
     "fixtures/write/invariants.ts": `export default [{ name: "never", broken: () => "always broken" }];\n`,
     "fixtures/write/write.fault.json": "[",
@@ -163,7 +154,7 @@ test("a damaged file of kept faults is reported before a search that could lose 
 });
 
 test("invariants that cannot be loaded are reported with their file", async () => {
-  using w = await project();
+  using w = await written();
   w.put({ "fixtures/write/invariants.ts": "export default [\n" });
   const { code, out } = await w.call(replay, "--faults", "5");
   assert.equal(code, 2);
@@ -171,7 +162,7 @@ test("invariants that cannot be loaded are reported with their file", async () =
 });
 
 test("a search always reports its seed, and the seed repeats it", async () => {
-  using w = await project();
+  using w = await written();
   for (let i = 0; i < rounds(1, 3, 3); i++) {
     const { items: [{ seed }] } = JSON.parse((await w.call(replay, "--faults", "1", "--json")).out);
     const again = await w.call(replay, "--faults", "1", "--seed", String(seed), "--json");
@@ -182,9 +173,9 @@ test("a search always reports its seed, and the seed repeats it", async () => {
 test(
   "crochet replay --faults takes a preset, a fixture's name without a number, and explains what it cannot do",
   async () => {
-    using w = await project();
+    using w = await written();
     assert.match((await w.call(replay, "--faults", "overloaded")).out, /write +1 +held/);
-    using broken = await project();
+    using broken = await written();
     broken.put({ "fixtures/write/invariants.ts": `export default [{ name: "mine", broken: () => "always" }];\n` });
     assert.match(
       (await broken.call(replay, "--faults", "write")).out,
@@ -213,7 +204,7 @@ test(
       (await w.call(replay, "--faults", "5", "--seed", "x")).err,
       /Cannot use --seed x as it is not a number/,
     );
-    using listless = await project();
+    using listless = await written();
     listless.put({ "fixtures/write/invariants.ts": "export default 1;\n" });
     assert.match((await listless.call(replay, "--faults", "5")).out, /it exports no list of invariants/);
     assert.match((await w.call(replay, "--help")).out, /Presets of --faults\n {2}overloaded, rate-limited/);
@@ -221,7 +212,7 @@ test(
 );
 
 test("a search finds a guard of a shell script that lets a denied call pass when it fails", async () => {
-  using w = await project();
+  using w = await written();
   const guard = (config: string) =>
     w.put({
       "fixtures/write/hooks/pre-tool-use@Write.no.sh": `#!/bin/sh\n# crochet: ${config}\necho no >&2\nexit 2\n`,

@@ -6,17 +6,8 @@ import { rows } from "../../_counts.ts";
 import { withEnv } from "../../_env.ts";
 import { WRITER, written } from "../../cli/_writer.ts";
 
-/** A project with one recorded run that writes a file. */
-const project = () =>
-  written({
-    write: [
-      { tools: [{ name: "Write", input: { file_path: "a.txt", content: "hello, world\n" } }] },
-      { text: "It is written." },
-    ],
-  });
-
 /** Calls replay, and interrupts it once a file has so many characters. */
-async function interruptedAt(w: Awaited<ReturnType<typeof project>>, file: string, length: number, ...args: string[]) {
+async function interruptedAt(w: Awaited<ReturnType<typeof written>>, file: string, length: number, ...args: string[]) {
   const stop = new AbortController();
   let out = "";
   const io = { out: (text: string) => void (out += text), err: () => {}, tty: false, env: w.env, cwd: w.cwd };
@@ -82,7 +73,7 @@ for (
   )
 ) {
   test(`what runs under faults ends when a person ends it, with the tool that is on: ${what}`, async () => {
-    using w = await project();
+    using w = await written();
     const begun = `${w.cwd}/begun.txt`;
     for (const [name, text] of Object.entries(files)) w.put({ [`fixtures/write/${name}`]: text(begun) });
     w.put({ "fixtures/write/agent.ts": hanging(begun) });

@@ -4,15 +4,6 @@ import { test } from "node:test";
 import replay from "../../../lib/cli/replay.ts";
 import { WRITER, written } from "../../cli/_writer.ts";
 
-/** A project with one recorded run that writes a file. */
-const project = () =>
-  written({
-    write: [
-      { tools: [{ name: "Write", input: { file_path: "a.txt", content: "hello, world\n" } }] },
-      { text: "It is written." },
-    ],
-  });
-
 /** The agent with a module beside it, which it calls at each prompt and each run of its tool. */
 const remembering = (run: string) =>
   `import { prompted, ran } from "./state.ts";
@@ -26,7 +17,7 @@ function run(input, context) {
 `;
 
 test("what a module remembers in its variables never outlives a kill", async () => {
-  using w = await project();
+  using w = await written();
   w.given.processes = true;
   w.put({
     "fixtures/write/agent.ts": remembering('ran() ? Write.run(input, context) : "I know of no prompt"'),
@@ -54,7 +45,7 @@ const WORN = `export default [{
 }];\n`;
 
 test("what a module remembers never reaches the next schedule", async () => {
-  using w = await project();
+  using w = await written();
   w.given.processes = true;
   w.put({
     "fixtures/write/agent.ts": remembering("ran(Write.run(input, context))"),
@@ -68,7 +59,7 @@ export const ran = (result) => ++runs < 2 ? result : Promise.reject(new Error("I
 });
 
 test("what breaks without faults is no fault", async () => {
-  using w = await project();
+  using w = await written();
   w.put({
     "fixtures/write/agent.ts": remembering("ran()"),
     "fixtures/write/state.ts": `export const prompted = () => {};
@@ -90,7 +81,7 @@ export const ran = () => Promise.reject(new Error("It is worn out"));\n`,
 });
 
 test("an agent that ends its process under a fault has not survived it", async () => {
-  using w = await project();
+  using w = await written();
   w.given.processes = true;
   w.put({
     "fixtures/write/agent.ts": WRITER.replace(

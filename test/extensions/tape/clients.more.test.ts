@@ -1,14 +1,11 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
-import { delimiter, join } from "node:path";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
-import type { DriftReport } from "../../../lib/replay/drift/drift-report.ts";
 import { fixtureAt } from "../../../lib/replay/fixture.ts";
 import { recordCommand } from "../../../lib/extensions/tape/run-command.ts";
-import { CROCHET, ended } from "../../_crochet.ts";
 import { put, scratch } from "../../_scratch.ts";
+import { CLIENT_TEST, clientEnv, clientHome, packagesOf, replayedAlone } from "./_clients.ts";
 import { type Calls, upstream } from "./_upstream.ts";
 
 interface Client {
@@ -133,66 +130,32 @@ const CLIENTS: { readonly [name: string]: Client } = {
   },
 };
 
-const notAsked = process.env.CROCHET_TEST_LONG !== "1" && "installs programs: CROCHET_TEST_LONG=1 runs it";
-const isAlone = spawnSync("unshare", ["-rn", "ip", "link", "set", "lo", "up"]).status === 0;
-
 for (const [name, { install, command, memory, tool, script }] of Object.entries(CLIENTS)) {
-  test(`${name} replays without drift elsewhere and without a network, and a word of ${memory} is drift`, {
-    skip: notAsked,
-    timeout: 600_000,
-  }, async (context) => {
-    using packages = scratch({ "package.json": "{}" });
-    const installed = spawnSync("npm", ["install", "--no-audit", "--no-fund", ...install.split(" ")], {
-      cwd: packages.path,
-    });
-    if (installed.status !== 0) return context.skip(`${install} cannot be installed here`);
+  const claim = `${name} replays without drift elsewhere and without a network, and a word of ${memory} is drift`;
+  test(claim, CLIENT_TEST, async (context) => {
+    const packages = packagesOf(install);
+    if (packages === undefined) return context.skip(`${install} cannot be installed here`);
     using project = scratch({
       "notes.md": "Ths is a note.\n",
       [memory]: "Answer with few words.\n",
       ...(script !== undefined && { "client.mjs": script }),
     });
-    // Not among the temporary files: Gemini CLI reads no settings below a folder that others may write to.
-    const home = mkdtempSync(join(homedir(), ".crochet-test-"));
-    try {
-      // As a person does who accepts it once: we trust no directory for another program.
-      put(home, { ".gemini/trustedFolders.json": JSON.stringify({ [project.path]: "TRUST_FOLDER" }) });
-      using api = await upstream(tool(project.path));
-      const env = {
-        PATH: `${join(packages.path, "node_modules", ".bin")}${delimiter}${process.env.PATH}`,
-        HOME: home,
-        SHELL: "/bin/bash",
-        PACKAGES: packages.path,
-        ANTHROPIC_BASE_URL: api.url,
-        OPENAI_BASE_URL: `${api.url}/v1`,
-        GOOGLE_GEMINI_BASE_URL: api.url,
-        ...Object.fromEntries(["ANTHROPIC", "OPENAI", "CODEX", "GEMINI"].map((of) => [`${of}_API_KEY`, "dummy-key"])),
-      };
-      const folder = join(project.path, "fixtures", "run");
-      const { end } = await recordCommand(fixtureAt(folder), {
-        command,
-        cwd: project.path,
-        env,
-        quiet: true,
-        timeout: 120,
-      });
-      assert.equal(end.end, "exit 0", end.stderr);
-      const bare = { PATH: env.PATH, HOME: home, PACKAGES: packages.path };
-      const replay = async () => {
-        const words = [...CROCHET, "replay", "run", "--trust", "--json", "--time", "120", "--", ...command];
-        const line = isAlone ? ["unshare", "-rn", "sh", "-c", `ip link set lo up; exec "$@"`, "sh", ...words] : words;
-        const { code, out, err } = await ended(line as [string, ...string[]], { cwd: project.path, env: bare });
-        return { code, err, report: JSON.parse(out).items[0].report as DriftReport };
-      };
-      const same = await replay();
-      assert.deepEqual([same.code, same.report.divergences, same.report.unused], [0, [], []], same.err);
-      assert.ok(same.report.calls.served > 0);
-      writeFileSync(join(project.path, memory), "Answer with many words.\n");
-      const { code, report: { divergences: [first] } } = await replay();
-      assert.deepEqual([code, first?.cause], [1, "prompt"]);
-      assert.match(String(first!.expected), /Answer with few words/);
-      assert.match(String(first!.actual), /Answer with many words/);
-    } finally {
-      rmSync(home, { recursive: true, force: true });
-    }
+    using home = clientHome();
+    // As a person does who accepts it once: we trust no directory for another program.
+    put(home.path, { ".gemini/trustedFolders.json": JSON.stringify({ [project.path]: "TRUST_FOLDER" }) });
+    using api = await upstream(tool(project.path));
+    const env = clientEnv(packages, home.path, api.url);
+    const fixture = fixtureAt(join(project.path, "fixtures", "run"));
+    const { end } = await recordCommand(fixture, { command, cwd: project.path, env, quiet: true, timeout: 120 });
+    assert.equal(end.end, "exit 0", end.stderr);
+    const bare = { PATH: env.PATH, HOME: home.path, PACKAGES: packages };
+    const same = await replayedAlone(command, project.path, bare);
+    assert.deepEqual([same.code, same.report.divergences, same.report.unused], [0, [], []], same.err);
+    assert.ok(same.report.calls.served > 0);
+    writeFileSync(join(project.path, memory), "Answer with many words.\n");
+    const { code, report: { divergences: [first] } } = await replayedAlone(command, project.path, bare);
+    assert.deepEqual([code, first?.cause], [1, "prompt"]);
+    assert.match(String(first!.expected), /Answer with few words/);
+    assert.match(String(first!.actual), /Answer with many words/);
   });
 }

@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { homedir } from "node:os";
-import { delimiter, join } from "node:path";
-import { after, test } from "node:test";
-import type { DriftReport } from "../../../lib/replay/drift/drift-report.ts";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
 import { fixtureAt } from "../../../lib/replay/fixture.ts";
 import { readTape } from "../../../lib/replay/read-tape.ts";
 import { recordCommand } from "../../../lib/extensions/tape/run-command.ts";
-import { CROCHET, ended } from "../../_crochet.ts";
 import { RUNTIME } from "../../_runtime.ts";
 import { put, scratch } from "../../_scratch.ts";
+import { CLIENT_TEST, clientEnv, clientHome, packagesOf, replayedAlone } from "./_clients.ts";
 import { SERVER } from "./_mcp-scripts.ts";
 import { type Calls, upstream } from "./_upstream.ts";
 
@@ -85,23 +82,6 @@ const CLIENTS: { readonly [name: string]: Client } = {
   },
 };
 
-const notAsked = process.env.CROCHET_TEST_LONG !== "1" && "installs programs: CROCHET_TEST_LONG=1 runs it";
-const isAlone = spawnSync("unshare", ["-rn", "ip", "link", "set", "lo", "up"]).status === 0;
-
-/** Each client is installed once, into a folder that goes at the end. */
-const installed = new Map<string, ReturnType<typeof scratch> | undefined>();
-after(() => installed.forEach((folder) => folder?.[Symbol.dispose]()));
-
-function packagesOf(install: string): string | undefined {
-  if (process.env.CROCHET_TEST_CLIENTS) return process.env.CROCHET_TEST_CLIENTS;
-  if (!installed.has(install)) {
-    const folder = scratch({ "package.json": "{}" });
-    const { status } = spawnSync("npm", ["install", "--no-audit", "--no-fund", install], { cwd: folder.path });
-    installed.set(install, status === 0 ? folder : undefined);
-  }
-  return installed.get(install)?.path;
-}
-
 interface Scene {
   readonly tool: string;
   readonly input: object;
@@ -146,62 +126,39 @@ const SCENES: { readonly [name: string]: Scene } = {
 for (const [name, client] of Object.entries(CLIENTS)) {
   for (const [scene, { tool, input, times = 1, env: variables = {}, own: isOwn, check }] of Object.entries(SCENES)) {
     if ((times > 1 && name !== "Claude Code") || (isOwn && !client.own)) continue;
-    test(`${name} replays ${scene} twice without a network and without starting its MCP server`, {
-      skip: notAsked,
-      timeout: 600_000,
-    }, async (context) => {
+    const claim = `${name} replays ${scene} twice without a network and without starting its MCP server`;
+    test(claim, CLIENT_TEST, async (context) => {
       const packages = packagesOf(client.install);
       if (packages === undefined) return context.skip(`${client.install} cannot be installed here`);
       using project = scratch({ "notes.md": "Ths is a note.\n" });
       using server = scratch({ "server.mjs": SERVER });
-      const home = mkdtempSync(join(homedir(), ".crochet-test-"));
-      try {
-        const started = join(server.path, "started");
-        const [command, ...args] = [...RUNTIME, join(server.path, "server.mjs")] as [string, ...string[]];
-        const weather = { command, args, env: { STARTED: started, ...variables } };
-        const own = isOwn ? {} : client.files(weather, project.path);
-        const typed = isOwn ? client.own!(weather) : client.command;
-        put(home, own);
-        using api = await upstream(client.calls(tool, input, { ...variables, TIMES: String(times) }));
-        const env = {
-          PATH: `${join(packages, "node_modules", ".bin")}${delimiter}${process.env.PATH}`,
-          HOME: home,
-          SHELL: "/bin/bash",
-          ANTHROPIC_BASE_URL: api.url,
-          OPENAI_BASE_URL: `${api.url}/v1`,
-          GOOGLE_GEMINI_BASE_URL: api.url,
-          ...Object.fromEntries(["ANTHROPIC", "OPENAI", "CODEX", "GEMINI"].map((of) => [`${of}_API_KEY`, "dummy-key"])),
-        };
-        const fixture = fixtureAt(join(project.path, "fixtures", "run"));
-        const given = { command: typed, cwd: project.path, env, quiet: true, timeout: 120 };
-        const { end } = await recordCommand(fixture, given);
-        assert.equal(end.end, "exit 0", end.stderr);
-        check((await readTape(fixture.tape)).mcp ?? []);
-        const starts = readFileSync(started, "utf8");
-        const bare = { PATH: env.PATH, HOME: home, RUST_BACKTRACE: undefined };
-        for (const _ of [1, 2]) {
-          const words = [...CROCHET, "replay", "run", "--trust", "--json", "--time", "120", "--"];
-          const line = [...words, ...typed];
-          const alone = ["unshare", "-rn", "sh", "-c", `ip link set lo up; exec "$@"`, "sh", ...line];
-          const replayed = await ended((isAlone ? alone : line) as [string, ...string[]], {
-            cwd: project.path,
-            env: bare,
-          });
-          const report = JSON.parse(replayed.out).items[0].report as DriftReport;
-          assert.deepEqual([replayed.code, report.divergences, report.mcp?.differs], [0, [], []], replayed.err);
-          assert.equal(report.mcp!.served.weather, times);
-        }
-        assert.equal(readFileSync(started, "utf8"), starts);
-        for (const [path, text] of Object.entries(own)) {
-          // Claude Code writes its own state into this file.
-          if (path !== ".claude.json") assert.equal(readFileSync(join(home, path), "utf8"), text);
-          else {assert.deepEqual(
-              JSON.parse(readFileSync(join(home, path), "utf8")).mcpServers,
-              JSON.parse(text).mcpServers,
-            );}
-        }
-      } finally {
-        rmSync(home, { recursive: true, force: true });
+      using home = clientHome();
+      const started = join(server.path, "started");
+      const [command, ...args] = [...RUNTIME, join(server.path, "server.mjs")] as [string, ...string[]];
+      const weather = { command, args, env: { STARTED: started, ...variables } };
+      const own = isOwn ? {} : client.files(weather, project.path);
+      const typed = isOwn ? client.own!(weather) : client.command;
+      put(home.path, own);
+      using api = await upstream(client.calls(tool, input, { ...variables, TIMES: String(times) }));
+      const env = clientEnv(packages, home.path, api.url);
+      const fixture = fixtureAt(join(project.path, "fixtures", "run"));
+      const given = { command: typed, cwd: project.path, env, quiet: true, timeout: 120 };
+      const { end } = await recordCommand(fixture, given);
+      assert.equal(end.end, "exit 0", end.stderr);
+      check((await readTape(fixture.tape)).mcp ?? []);
+      const starts = readFileSync(started, "utf8");
+      const bare = { PATH: env.PATH, HOME: home.path, RUST_BACKTRACE: undefined };
+      for (const _ of [1, 2]) {
+        const { code, err, report } = await replayedAlone(typed, project.path, bare);
+        assert.deepEqual([code, report.divergences, report.mcp?.differs], [0, [], []], err);
+        assert.equal(report.mcp!.served.weather, times);
+      }
+      assert.equal(readFileSync(started, "utf8"), starts);
+      for (const [path, text] of Object.entries(own)) {
+        const now = readFileSync(join(home.path, path), "utf8");
+        // Claude Code writes its own state into this file.
+        if (path !== ".claude.json") assert.equal(now, text);
+        else assert.deepEqual(JSON.parse(now).mcpServers, JSON.parse(text).mcpServers);
       }
     });
   }

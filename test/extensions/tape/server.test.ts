@@ -53,28 +53,32 @@ function project(script = "") {
   const folder = scratch({ "client.mjs": CLIENT, "notes.md": "Ths is a note.", "script.mjs": script });
   const fixture = () => fixtureAt(join(folder.path, "fixtures", "one"));
   const options = ({ path = "/v1/messages", bodies, env = {}, ...more }: Given) => ({
-    command: [...RUNTIME, "client.mjs", path, ...bodies],
-    cwd: folder.path,
+    ...{ command: [...RUNTIME, "client.mjs", path, ...bodies], cwd: folder.path, quiet: true },
     env: { ...process.env, ...env },
     ...more,
+  });
+  const ofScript = (env: RecordOptions["env"], args: readonly string[] = []) => ({
+    ...{ command: [...RUNTIME, "script.mjs", ...args], cwd: folder.path, quiet: true },
+    env: { ...process.env, ...env },
   });
   return {
     folder,
     fixture,
     record: (given: Given) => recordCommand(fixture(), options(given)),
-    replay: (given: Given) => replayCommand(fixture(), { quiet: true, ...options(given) }),
+    replay: (given: Given) => replayCommand(fixture(), options(given)),
+    recordScript: (env: RecordOptions["env"]) => recordCommand(fixture(), ofScript(env)),
+    replayScript: (env: RecordOptions["env"], args?: readonly string[], more: { readonly signal?: AbortSignal } = {}) =>
+      replayCommand(fixture(), { ...ofScript(env, args), ...more }),
     text: () => readFileSync(fixture().tape, "utf8"),
     [Symbol.dispose]: () => folder[Symbol.dispose](),
   };
 }
 
-const quiet = { quiet: true } as object;
-
 test("a program is recorded, and replays without the API in another directory, byte for byte", async () => {
   using here = project();
   const bodies = [ask("fix $CWD/notes.md", { stream: true }), ask("and again")];
   await using api = await scriptedServer([{ text: "I look at it" }, { http: 529 }]);
-  const { end } = await here.record({ bodies, env: { ANTHROPIC_BASE_URL: api.url }, ...quiet });
+  const { end } = await here.record({ bodies, env: { ANTHROPIC_BASE_URL: api.url } });
   assert.equal(end.end, "exit 1");
   const { report, end: again } = await here.replay({ bodies });
   assert.equal(report.ok, true, JSON.stringify(report));
@@ -85,7 +89,7 @@ test("a program is recorded, and replays without the API in another directory, b
 test("what a program asks is on the tape as it was sent, without its key", async () => {
   using here = project();
   await using api = await scriptedServer([{ text: "hi" }]);
-  await here.record({ bodies: [ask("hello from $CWD")], env: { ANTHROPIC_BASE_URL: api.url }, ...quiet });
+  await here.record({ bodies: [ask("hello from $CWD")], env: { ANTHROPIC_BASE_URL: api.url } });
   const { calls: [call], header } = await readTape(here.fixture().tape);
   assert.deepEqual(call!.sent!.body, JSON.parse(ask("hello from {ROOT}")));
   assert.equal(header.command!.at(-2), "/v1/messages");
@@ -96,7 +100,7 @@ test("what a program asks is on the tape as it was sent, without its key", async
 test("a changed word is drift at its path, and only the first miss is told", async () => {
   using here = project();
   await using api = await scriptedServer([{ text: "one" }, { text: "two" }]);
-  await here.record({ bodies: [ask("one"), ask("two")], env: { ANTHROPIC_BASE_URL: api.url }, ...quiet });
+  await here.record({ bodies: [ask("one"), ask("two")], env: { ANTHROPIC_BASE_URL: api.url } });
   const { report, end } = await here.replay({ bodies: [ask("one"), ask("too"), ask("two")] });
   const [first, ...others] = report.divergences;
   assert.deepEqual([report.ok, first!.cause, first!.path, others.length], [
@@ -121,7 +125,7 @@ test("a change of the API's version, of its betas or of the query is drift by it
   const bodies = [ask("one")];
   const headers = (betas: string, more = {}) => ({ HEADERS: JSON.stringify({ "anthropic-beta": betas, ...more }) });
   const env = { ANTHROPIC_BASE_URL: api.url, ...headers("tea-2025,oauth-2025") };
-  await here.record({ path, bodies, env, ...quiet });
+  await here.record({ path, bodies, env });
   const { calls: [call] } = await readTape(here.fixture().tape);
   assert.deepEqual([call!.sent!.path, call!.sent!.query], ["/v1/messages", "beta=true"]);
   const replay = async (given: Partial<Given>) => {
@@ -151,8 +155,7 @@ test("a key in a query is not on the tape", async () => {
     await fetch(base + "/v1beta/models/gem:generateContent?alt=json&key=" + key, { method: "POST", body: "{}" });`);
   using api = await serve((_, response) => response.end("{}"));
   const A_KEY = "AIzaSyA-key-of-a-person-0123456789abcde";
-  const run = { command: [...RUNTIME, "script.mjs"], cwd: here.folder.path, quiet: true };
-  await recordCommand(here.fixture(), { ...run, env: { ...process.env, A_KEY, GOOGLE_GEMINI_BASE_URL: api.url } });
+  await here.recordScript({ A_KEY, GOOGLE_GEMINI_BASE_URL: api.url });
   const { calls: [call] } = await readTape(here.fixture().tape);
   assert.equal(call!.sent!.query, "alt=json");
 });
@@ -164,17 +167,12 @@ test("calls that were not asked for, another exit code, and no end are never a r
     if (CODE === "") setTimeout(() => {}, 60_000);
     else process.exit(Number(CODE));`);
   using api = await serve((_, response) => response.end("{}"));
-  const run = { command: [...RUNTIME, "script.mjs"], cwd: here.folder.path, quiet: true };
-  const env = (ASKS: string, CODE: string) => ({ ...process.env, ASKS, CODE });
-  await recordCommand(here.fixture(), { ...run, env: { ...env("2", "5"), ANTHROPIC_BASE_URL: api.url } });
+  await here.recordScript({ ASKS: "2", CODE: "5", ANTHROPIC_BASE_URL: api.url });
   const codes = [["2", "5", true], ["2", "0", false], ["1", "5", false], ["0", "", false]] as const;
-  for (const [asks, ends, holds] of codes) {
-    const replayed = await replayCommand(here.fixture(), {
-      ...run,
-      env: env(asks, ends),
-      ...(ends === "" && { signal: AbortSignal.timeout(200) }),
-    });
-    assert.equal(replayed.report.ok, holds, `${asks} calls, then ${ends}`);
+  for (const [ASKS, CODE, holds] of codes) {
+    const signal = AbortSignal.timeout(CODE === "" ? 200 : 60_000);
+    const { report } = await here.replayScript({ ASKS, CODE }, [], { signal });
+    assert.equal(report.ok, holds, `${ASKS} calls, then ${CODE}`);
   }
 });
 
@@ -228,7 +226,7 @@ for (const [name, { path, body, frames }] of Object.entries(STREAMS)) {
       response.end(sent(here.folder.path));
     });
     const env = { OPENAI_BASE_URL: api.url, GOOGLE_GEMINI_BASE_URL: api.url };
-    const { end, tape } = await here.record({ path, bodies, env, ...quiet });
+    const { end, tape } = await here.record({ path, bodies, env });
     assert.equal(end.stdout, `200 ${sent(here.folder.path)}\n`);
     assert.doesNotMatch(here.text(), new RegExp(here.folder.path.slice(5)));
     const { report, end: again } = await here.replay({ path, bodies });
@@ -259,11 +257,7 @@ test("a program that hangs up is recorded as far as it came, and its upstream is
     response.on("close", () => gone = true);
     request.resume();
   });
-  const command = [...RUNTIME, "script.mjs"];
-  const { tape } = await recordCommand(here.fixture(), {
-    ...{ command, cwd: here.folder.path, env: { ...process.env, ANTHROPIC_BASE_URL: api.url } },
-    ...quiet,
-  });
+  const { tape } = await here.recordScript({ ANTHROPIC_BASE_URL: api.url });
   assert.equal(tape.calls[0]!.attempts[0]!.ended, "aborted");
   assert.equal(tape.calls[0]!.attempts[0]!.events?.length, 1);
   await until("the upstream is let go", () => gone);
@@ -338,13 +332,12 @@ test("a replay refuses the network and names the hosts that were asked for", asy
     const socket = connect(Number(port), hostname, () => socket.write("CONNECT example.com:443 HTTP/1.1\\r\\n\\r\\n"));
     socket.on("data", (bytes) => { console.log(String(bytes)); process.exit(0); });`);
   await using api = await scriptedServer([{ text: "one" }]);
-  await here.record({ bodies: [ask("one")], env: { ANTHROPIC_BASE_URL: api.url }, ...quiet });
-  const run = { cwd: here.folder.path, env: process.env, quiet: true };
-  const { report, end } = await replayCommand(here.fixture(), { ...run, command: [...RUNTIME, "script.mjs", "asks"] });
+  await here.record({ bodies: [ask("one")], env: { ANTHROPIC_BASE_URL: api.url } });
+  const { report, end } = await here.replayScript({}, ["asks"]);
   assert.match(end.stdout, /403/);
   const line = "refused, as a replay uses no network: example.com";
   assert.ok(report.notes.includes(line), report.notes.join("\n"));
-  await assert.rejects(replayCommand(here.fixture(), { ...run, command: [...RUNTIME, "script.mjs"] }), {
+  await assert.rejects(here.replayScript({}), {
     message: `Cannot replay one as its program ended before its first request: exit 0\n  ${line}`,
   });
 });
@@ -396,7 +389,7 @@ test("the same request after a failure is the next attempt of its call, and is s
   using here = project();
   await using api = await scriptedServer([{ http: 529 }, { text: "one" }]);
   const bodies = [ask("one"), ask("one")];
-  const { tape, end } = await here.record({ bodies, env: { ANTHROPIC_BASE_URL: api.url }, ...quiet });
+  const { tape, end } = await here.record({ bodies, env: { ANTHROPIC_BASE_URL: api.url } });
   assert.deepEqual(tape.calls.map(({ attempts }) => attempts.map(({ status }) => status)), [[529, 200]]);
   const { report, end: again } = await here.replay({ bodies });
   assert.deepEqual([report.ok, again.stdout], [true, end.stdout]);
@@ -417,19 +410,10 @@ test("requests beside each other get each its own answer, in any order, and are 
       response.end(`answer to ${JSON.parse(text).messages[0].content[0]}`);
     });
   });
-  const run = { command: [...RUNTIME, "script.mjs"], cwd: here.folder.path };
-  const { tape, end } = await recordCommand(here.fixture(), {
-    ...run,
-    env: { ...process.env, ANTHROPIC_BASE_URL: api.url },
-    ...quiet,
-  });
+  const { tape, end } = await here.recordScript({ ANTHROPIC_BASE_URL: api.url });
   assert.deepEqual(new Set(tape.calls.map(({ lane }) => lane)), new Set(["main", "agent-1", "agent-2"]));
   assert.equal(end.stdout, "a=answer to a,b=answer to b,c=answer to c\n");
-  const { report, end: again } = await replayCommand(here.fixture(), {
-    ...run,
-    env: { ...process.env, TURNED: "1" },
-    quiet: true,
-  });
+  const { report, end: again } = await here.replayScript({ TURNED: "1" });
   assert.deepEqual([report.ok, again.stdout], [true, end.stdout], JSON.stringify(report));
 });
 
@@ -444,7 +428,7 @@ test("results of tools may differ if that is asked for, and are reported; nothin
       ],
     });
   using api = await serve((_, response) => response.end("{}"));
-  await here.record({ bodies: [result("out err")], env: { ANTHROPIC_BASE_URL: api.url }, ...quiet });
+  await here.record({ bodies: [result("out err")], env: { ANTHROPIC_BASE_URL: api.url } });
   const strict = await here.replay({ bodies: [result("err out")] });
   assert.deepEqual([strict.report.divergences[0]?.cause, strict.end.end], ["tool", "exit 1"]);
   const loose = await here.replay({ bodies: [result("err out")], ...{ loose: true } });
@@ -462,15 +446,15 @@ test("ids of an account and secrets of the environment are never on a tape", asy
   using api = await serve((_, response) => response.end("{}"));
   const env = { ANTHROPIC_BASE_URL: api.url, SERVICE_TOKEN: "s3rvice-t0ken-of-a-person" };
   const metadata = { user_id: JSON.stringify({ device_id: "f8d5a965d5bb96d39f15609043" }) };
-  await here.record({ bodies: [ask("hello", { metadata })], env, ...quiet });
+  await here.record({ bodies: [ask("hello", { metadata })], env });
   assert.doesNotMatch(here.text().replace(/^.*/, ""), /f8d5a965/); // the command is in the first line
   using other = project();
   const bodies = [ask(`use ${env.SERVICE_TOKEN}`)];
   await assert.rejects(
-    other.record({ bodies, env, ...quiet }),
+    other.record({ bodies, env }),
     /shows the value of the environment variable SERVICE_TOKEN/,
   );
-  await other.record({ bodies, env, ...quiet, redact: true });
+  await other.record({ bodies, env, redact: true });
   assert.match(other.text(), /use \{SECRET:SERVICE_TOKEN\}/);
   assert.equal((await other.replay({ bodies, env })).report.ok, true);
 });
@@ -522,7 +506,7 @@ test("requests go where variables and settings led before, else to the provider"
 test("tapeServer has a placeholder for each key that is not set, and is below a path that cannot be guessed", async () => {
   using here = project();
   await using api = await scriptedServer([{ text: "one" }]);
-  await here.record({ bodies: [ask("one")], env: { ANTHROPIC_BASE_URL: api.url }, ...quiet });
+  await here.record({ bodies: [ask("one")], env: { ANTHROPIC_BASE_URL: api.url } });
   const none = { ANTHROPIC_API_KEY: undefined, ANTHROPIC_AUTH_TOKEN: undefined, CLAUDE_CODE_OAUTH_TOKEN: undefined };
   await withEnv({ ...none, GEMINI_API_KEY: undefined, OPENAI_API_KEY: "mine" }, async () => {
     await using server = await tapeServer("one", { cwd: here.folder.path });
