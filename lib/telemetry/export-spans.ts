@@ -1,3 +1,4 @@
+import { NEVER, settle, systemClock } from "../core/clock.ts";
 import { thrownWords } from "../core/shown.ts";
 
 /** Packages of the project, loaded by variables: who bundles an agent need not have them. */
@@ -54,9 +55,9 @@ function resource({ OTEL_SERVICE_NAME: name, OTEL_RESOURCE_ATTRIBUTES: given = "
 }
 
 async function within(ms: number, work: Promise<void>): Promise<void> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(`there was no answer in ${ms / 1000} s`), ms);
-  await Promise.race([work, promise]).finally(() => clearTimeout(timer));
+  const end = await settle(work, { clock: systemClock, signal: NEVER, ms });
+  if ("ended" in end) throw new Error(`there was no answer in ${ms / 1000} s`);
+  if ("error" in end) throw end.error;
 }
 
 function report(error: unknown): void {
