@@ -15,7 +15,7 @@ import { outputOf, type OutputOption } from "./typed-output.ts";
 import { modelParamsOf } from "./params.ts";
 import type { HookList } from "../core/hook.ts";
 import type { Message, Prompt } from "../core/messages.ts";
-import type { Result } from "../core/run-events.ts";
+import type { Result, RunEvent } from "../core/run-events.ts";
 import type { Tool } from "../core/tool.ts";
 import { builtProgram, isLoadingScript } from "../runtime/importing.ts";
 import { type CodeHooks, liveHooks } from "../hooks/code-hooks.ts";
@@ -105,7 +105,11 @@ export function agent(options: AgentOptions = {}): Agent {
       streamed((on, left) => {
         checkGiven(own, RUN_OPTIONS, `run agent '${parts.name}'`);
         const signal = own.signal ? AbortSignal.any([own.signal, left]) : left;
-        return run(prompt, { ...own, signal, on: both(own.on, on) });
+        const toBoth = (event: RunEvent) => {
+          own.on?.(event);
+          on(event);
+        };
+        return run(prompt, { ...own, signal, on: toBoth });
       }),
     resume: (past, prompt, own = {}) => run(prompt, { ...own, ...pastOf(past) }),
     fork: (past, prompt, { at, ...own } = {}) => run(prompt, { ...own, ...pastOf(past), fork: at ?? true }),
@@ -190,13 +194,6 @@ function pathFrom(from: string | undefined, path: string, option: string): strin
 
 function asUrl(path: string): string {
   return encodeURI(path).replace(/[?#]/g, encodeURIComponent);
-}
-
-function both<T>(a: ((value: T) => void) | undefined, b: (value: T) => void): (value: T) => void {
-  return a === undefined ? b : (value) => {
-    a(value);
-    b(value);
-  };
 }
 
 /** Turns a run that calls back into one that is iterated; a reader who leaves ends the run. */

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { join, relative } from "node:path";
 import { thrownWords } from "../core/shown.ts";
 import { readBrought } from "../files/confine.ts";
+import { foldersUp } from "../files/tree.ts";
 
 /** What an agent reads about its project, by file name. */
 export const MEMORY_FILES: readonly string[] = ["AGENTS.md", "CLAUDE.md"];
@@ -26,7 +27,7 @@ export function findMemory(
   project = cwd,
   refused?: (why: string) => void,
 ): MemoryFile[] {
-  return foldersUp(project).flatMap((dir) =>
+  return inRepository(project).flatMap((dir) =>
     names.flatMap((file): MemoryFile[] => {
       const isHere = dir === project;
       const text = textAt(dir, file, refused);
@@ -37,13 +38,10 @@ export function findMemory(
 }
 
 /** A project's folder and those above it in its repository, the root of that first. */
-function foldersUp(project: string): string[] {
-  const folders = [project];
-  for (let dir = project; !existsSync(join(dir, ".git"));) {
-    if (dirname(dir) === dir) return [project];
-    folders.unshift(dir = dirname(dir));
-  }
-  return folders;
+function inRepository(project: string): string[] {
+  const above = foldersUp(project);
+  const top = above.findIndex((dir) => existsSync(join(dir, ".git")));
+  return above.slice(0, Math.max(top, 0) + 1).reverse();
 }
 
 /** The text of a memory file: a regular one that does not lead out of its folder. */

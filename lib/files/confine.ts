@@ -33,10 +33,7 @@ export interface FilePlace {
   readonly exists: boolean;
 }
 
-/**
- * Makes a path absolute as hooks see it: against `cwd`, without dot segments, nothing expanded or decoded. A
- * trailing slash stays, because it asks for a directory.
- */
+/** A path as hooks see it: nothing expanded or decoded; a slash at its end stays, because it asks for a directory. */
 export function absolute(path: string, cwd: string): string {
   const full = resolve(cwd, path);
   return path.endsWith("/") && full !== "/" ? `${full}/` : full;

@@ -35,22 +35,12 @@ export function sweep(folder: string): void {
   }
 }
 
-interface WholeOptions {
-  /** @default true */
-  readonly replace?: boolean;
-  readonly mode?: number;
-}
-
 /**
  * Writes a file that others see whole or not at all; its folder is made if it is missing.
  *
  * @throws {Error} if it cannot be written; with the code `EEXIST` if it exists and must not be replaced
  */
-export function writeWhole(
-  path: string,
-  text: string | Uint8Array,
-  { replace = true, mode = 0o666 }: WholeOptions = {},
-): void {
+export function writeWhole(path: string, text: string | Uint8Array, { replace = true, mode = 0o666 } = {}): void {
   const draft = draftIn(dirname(path));
   try {
     mkdirSync(dirname(path), { recursive: true });

@@ -8,9 +8,6 @@ interface IgnoreRule {
   readonly matches: (path: string) => boolean;
 }
 
-/** What an ignore file says of a path: nothing (undefined), that it is ignored, or that it is kept (`!`). */
-type IgnoreDecision = "ignore" | "keep" | undefined;
-
 /** One line of an ignore file, undefined for a comment or an empty line; a throw says what is wrong with its glob. */
 export function parseIgnoreLine(given: string): IgnoreRule | undefined {
   let line = given;
@@ -39,13 +36,9 @@ export function parseIgnoreLine(given: string): IgnoreRule | undefined {
   return { keep, onlyDirectories, matches: compilePathGlob(line) };
 }
 
-/** The last rule that fits decides, as in git. `path` is relative to the folder of the ignore file. */
-function decide(rules: readonly IgnoreRule[], path: string, isDirectory: boolean): IgnoreDecision {
-  for (let i = rules.length - 1; i >= 0; i--) {
-    const rule = rules[i]!;
-    if ((!rule.onlyDirectories || isDirectory) && rule.matches(path)) return rule.keep ? "keep" : "ignore";
-  }
-  return undefined;
+/** Whether the last rule that fits ignores a path, as in git. The path is relative to the folder of the ignore file. */
+function ignores(rules: readonly IgnoreRule[], path: string, isDirectory: boolean): boolean {
+  return rules.findLast((rule) => (!rule.onlyDirectories || isDirectory) && rule.matches(path))?.keep === false;
 }
 
 /** Which files a list of globs selects: the last glob that fits decides, `!glob` takes away, also whole folders. */
@@ -75,13 +68,12 @@ function selectionOf(globs: readonly string[]): GlobSelection {
     if (/[\n\r]/.test(line)) throw new TypeError("Cannot use a glob as it has a line break");
     return parseIgnoreLine(line);
   }).filter((rule) => rule !== undefined);
-  const enters = (path: string) => decide(rules, path, true) !== "ignore";
   return {
     lines,
     selects: (path) => {
-      if (decide(rules, path, false) === "ignore") return false;
+      if (ignores(rules, path, false)) return false;
       for (let slash = path.indexOf("/"); slash >= 0; slash = path.indexOf("/", slash + 1)) {
-        if (!enters(path.slice(0, slash))) return false;
+        if (ignores(rules, path.slice(0, slash), true)) return false;
       }
       return true;
     },

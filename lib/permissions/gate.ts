@@ -35,10 +35,6 @@ export interface PermissionReply {
   readonly remember?: boolean;
 }
 
-export interface GateOptions {
-  permissionAsker?: PermissionAsker | undefined;
-}
-
 /** Decides about a call in the place of a person, or asks one. */
 export type PermissionAsker = (question: PermissionQuestion, signal: AbortSignal) => Promise<PermissionReply>;
 

@@ -1,3 +1,4 @@
+import { quietly } from "../core/json.ts";
 import { isEdit, isRead, TOOL_ALIASES } from "../input/tool-table.ts";
 import { compilePath, type PathRule } from "./_path-rule.ts";
 import { piecesOf, programOf } from "./shell-lines.ts";
@@ -60,11 +61,7 @@ export function parseRule(source: string): Rule {
 }
 
 export function isRule(text: unknown): text is string {
-  try {
-    return parseRule(text as string) !== undefined;
-  } catch {
-    return false;
-  }
+  return quietly(() => parseRule(text as string)) !== undefined;
 }
 
 function commandOf(content: string, fail: (why: string, fix: string) => never): CommandPattern {

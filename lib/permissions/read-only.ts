@@ -1,4 +1,5 @@
 import { dirname, isAbsolute, join, resolve } from "node:path";
+import { foldersUp } from "../files/tree.ts";
 import { entriesIn, entryAt, inside, isOfProcess, LONGEST_PATH, realPath } from "./_path-rule.ts";
 import { wildcard } from "./parse-rule.ts";
 import { hiddenIn, programOf, readLine, type ShellWord } from "./shell-lines.ts";
@@ -113,12 +114,12 @@ const SCRIPT = /^(?:bun|cargo|deno|go|make|npm|pnpm|yarn)\0(?:run\0)?[\w:-]+\0/;
  * repository, as `HEAD` shows, may have come with a checkout, and its settings name programs that git runs.
  */
 function isOwnRepository(place: string, roots: readonly string[]): boolean {
-  for (let folder = realPath(place);; folder = dirname(folder)) {
+  for (const folder of foldersUp(realPath(place))) {
     const has = (name: string) => entryAt(join(folder, name)) !== undefined;
     if (has("HEAD")) return false;
     if (has(".git")) return roots.every((root) => root === folder || !inside(folder, root));
-    if (folder === dirname(folder)) return true;
   }
+  return true;
 }
 
 /** Counts as a name that leads outside: names that are too many, or cannot be read. */

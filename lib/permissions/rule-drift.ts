@@ -34,10 +34,7 @@ function listOf(rules: OwnRules, kind: typeof LISTS[number]): readonly string[] 
 
 const modeOf = ({ script, project }: OwnRules) => script?.mode ?? project?.mode;
 
-/**
- * What decided about the calls of a recorded run, with the rules that its program has now in place of those it had: what
- * a flag or a person added stays.
- */
+/** The rules of a recorded run with those its program has now in place of its own: what a flag or a person added stays. */
 export function rulesNow(recorded: Rules, was: OwnRules, is: OwnRules): Rules {
   const list = (kind: typeof LISTS[number]) => {
     const gone = new Set(listOf(was, kind));

@@ -5,8 +5,8 @@ import { inside, realPath } from "./_path-rule.ts";
 import {
   checkPermissions,
   gateBy,
-  type GateOptions,
   type Permission,
+  type PermissionAsker,
   type PermissionCall,
   type PermissionGate,
 } from "./gate.ts";
@@ -29,7 +29,10 @@ export const ruling = { checkRules, hiddenFrom, rulesThatAllow, ruled };
  * (await gate.permit(call, "continue")).behavior; // "ask"
  * ```
  */
-export function permissionGate(given: Permissions, options: GateOptions = {}): PermissionGate {
+export function permissionGate(
+  given: Permissions,
+  options: { permissionAsker?: PermissionAsker | undefined } = {},
+): PermissionGate {
   checkPermissions(given);
   checkOptions(options, { permissionAsker: "a function" }, "take permissions");
   checkRules([...given.allow ?? [], ...given.ask ?? [], ...given.deny ?? []]);

@@ -1,13 +1,10 @@
 import { readFileSync } from "node:fs";
+import { quietly } from "../core/json.ts";
 import { PACKAGE } from "./own-copy.ts";
 
 /** The version of this package; unknown in a bundle. */
 export function crochetVersion(): string {
-  try {
-    return JSON.parse(readFileSync(`${PACKAGE}/package.json`, "utf8")).version;
-  } catch {
-    return "bundled";
-  }
+  return quietly(() => JSON.parse(readFileSync(`${PACKAGE}/package.json`, "utf8")).version) ?? "bundled";
 }
 
 /** What it runs on: `bun 1.4.4`. */

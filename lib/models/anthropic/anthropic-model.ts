@@ -4,7 +4,6 @@ import { type Cache, requestWriter } from "./request-bytes.ts";
 import { type OpenReply, replyStream } from "../../http/reply-stream.ts";
 import { type JsonSchema, type Model, ModelError, type ModelRequest } from "../../core/model.ts";
 import { present, quietly } from "../../core/json.ts";
-import { shown } from "../../core/shown.ts";
 import { checkOptions, type OptionKind } from "../../input/options.ts";
 import { builtProgram } from "../../runtime/importing.ts";
 import { PACKAGE } from "../../runtime/own-copy.ts";
@@ -58,11 +57,6 @@ export interface AnthropicClient {
 export function anthropic(options: AnthropicOptions = {}): Model {
   // Here and not in the SDK, which would complain at the first call.
   checkOptions(options, OPTIONS, "use anthropic()");
-  if (![undefined, true, false, "1h"].includes(options.cache)) {
-    throw new TypeError(
-      `Cannot use anthropic() as 'cache' must be true, false or "1h": current value is ${shown(options.cache)}`,
-    );
-  }
   checkClient(options);
   const wire = wireFor(options);
   const model: Model = (request, signal) => wire.call(request, signal);
@@ -234,7 +228,7 @@ const OPTIONS: { readonly [option in keyof AnthropicOptions]-?: OptionKind } = {
   maxRetries: "0 or more",
   timeout: "0 or more",
   idleTimeout: "0 or more",
-  cache: "any",
+  cache: [true, false, "1h"],
   headers: "an object",
   middleware: "a list",
 };

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createRequire } from "node:module";
 import { ToolError } from "../../core/tool.ts";
+import { quietly } from "../../core/json.ts";
 import { once } from "../../core/maps.ts";
 import { hold } from "../../files/confine.ts";
 import { howEnded, runProcess } from "../../process/process.ts";
@@ -11,11 +12,8 @@ export const findRipgrep: () => string | undefined = once(() => locateRipgrep(pa
 
 /** npm installs the one package of ripgrep that fits this machine. */
 function packagedRipgrep(): string | undefined {
-  try {
-    return createRequire(import.meta.url).resolve(`@vscode/ripgrep-${process.platform}-${process.arch}/bin/rg`);
-  } catch {
-    return undefined;
-  }
+  const file = `@vscode/ripgrep-${process.platform}-${process.arch}/bin/rg`;
+  return quietly(() => createRequire(import.meta.url).resolve(file));
 }
 
 export function locateRipgrep(packaged: string | undefined, env: NodeJS.ProcessEnv): string | undefined {

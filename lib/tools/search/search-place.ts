@@ -4,6 +4,7 @@ import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { type ToolContext, ToolError } from "../../core/tool.ts";
 import { HIDES } from "../tool-state.ts";
 import { confine } from "../../files/confine.ts";
+import { foldersUp } from "../../files/tree.ts";
 import { keyFile } from "../../files/user-key.ts";
 import type { PermissionGate } from "../../permissions/gate.ts";
 
@@ -43,17 +44,9 @@ export async function searchPlace(path: string | undefined, context: SearchConte
     path: place.path,
     directory,
     ...(found.isFile() && { file: basename(place.real) }),
-    requireGit: insideRepository(directory),
+    requireGit: foldersUp(directory).some((folder) => existsSync(join(folder, ".git"))),
     shown: (name) => prefix + name,
   };
-}
-
-/** Whether a folder lies in a git repository: it or a folder above it holds `.git`. */
-function insideRepository(directory: string): boolean {
-  for (let at = directory;; at = dirname(at)) {
-    if (existsSync(join(at, ".git"))) return true;
-    if (dirname(at) === at) return false;
-  }
 }
 
 /** What was found without the files that the agent's rules keep to themselves, and a sentence about those. */

@@ -2,6 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
+import { quietly } from "../../core/json.ts";
 import { type GroupOptions, startGroup, type Stream, type Wrap } from "../../process/process.ts";
 import { endTree } from "../../process/process-tree.ts";
 
@@ -250,11 +251,7 @@ function overlap(data: Buffer, mark: Buffer): number {
 /** Whether the program waits for the shell. */
 function hold(child: ChildProcess, on: boolean): void {
   for (const part of [child, ...child.stdio] as ({ ref?(): void; unref?(): void } | null)[]) {
-    try {
-      if (on) part?.ref?.();
-      else part?.unref?.();
-    } catch {
-      // Deno refuses for a process that has ended, also before it reports so.
-    }
+    // Deno refuses for a process that has ended, also before it reports so.
+    quietly(() => on ? part?.ref?.() : part?.unref?.());
   }
 }
