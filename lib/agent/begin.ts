@@ -91,10 +91,7 @@ export async function beginRun(
   return { ...begin, again };
 }
 
-/**
- * The Result of the last run of a session, again: without a prompt, a session goes on with the run that was interrupted,
- * and if none was, it may have ended without anyone reading its Result.
- */
+/** The Result of a session's last run, again: without a prompt, as it may have ended without anyone reading it. */
 export function lastResult(state: SessionState, stored: Transcript | undefined): Result | undefined {
   const ending = stored?.endings.at(-1);
   if (!ending?.result) return undefined;

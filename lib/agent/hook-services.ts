@@ -49,10 +49,7 @@ export function hookHost({ id, cwd, store, set, gate, toolState, promptId, emit,
   };
 }
 
-/**
- * The file through which SessionStart hooks set variables for the shell of a session. Its folder is made when its path is
- * first asked for; Bash finds it in its state then.
- */
+/** The file through which SessionStart hooks set variables for the shell of a session, known to it once one asks for it. */
 export function sessionEnvFile(toolState: Map<string, unknown>) {
   // Asked for when needed: every session begins here, and few have such a hook.
   const disk = () => process.getBuiltinModule("node:fs");

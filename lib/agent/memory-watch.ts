@@ -5,10 +5,7 @@ import type { Run, WatchedCall } from "../core/run.ts";
 import { isEdit } from "../input/tool-table.ts";
 import { findMemory, MEMORY_FILES, textAt } from "./memory-files.ts";
 
-/**
- * Watches memory files by what is in them, whether or not the agent reads them: those above and in a directory, and in
- * the folders below it. What is given for a call, before it, fires an event for each that the call changed.
- */
+/** Watches memory files, whether or not the agent reads them; what is given before a call tells of each that it changed. */
 export function memoryWatch(cwd: string, memory: boolean | readonly string[]) {
   const names = [...new Set([...MEMORY_FILES, ...(typeof memory === "object" ? memory : [])])];
   let known: FileStates | undefined;

@@ -112,10 +112,7 @@ export function withoutFormat({ maxTokens, effort, params }: ModelParams): Model
   return { maxTokens, ...(effort && { effort }), ...(Object.keys(left).length > 0 && { params: left }) };
 }
 
-/**
- * The parameters of a call. The API goes on in the container of the last reply; a tool that is forced in every call
- * would never let the turn end.
- */
+/** The parameters of a call: a tool that is forced in every call would never let the turn end. */
 export function paramsOf({ modelParams: { params }, state }: Run, isFirst: boolean): ModelParams["params"] {
   const { container } = state;
   const { type, disable_parallel_tool_use }: Partial<Params["tool_choice"]> = (params as Params)?.tool_choice ?? {};

@@ -32,10 +32,7 @@ export async function tapeFor(
   }
 }
 
-/**
- * The model and the memory of a run: its own, else what a recorded run chose in place of its agent, who may ask for
- * others, else the agent's.
- */
+/** The model and the memory of a run: its own, else what the recorded run chose in their place, else the agent's. */
 export function choicesOf(
   agents: AgentOptions,
   own: RunOptions,

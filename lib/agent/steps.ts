@@ -185,10 +185,7 @@ async function untilItWants(next: NextRun, reports: readonly Outcome[]): Promise
   return ended ?? { content: "", wants };
 }
 
-/**
- * Asks for permission on an engine. If a person is there, the answer is a step. If not, the engine waits, for as long as
- * it takes, for an answer from outside.
- */
+/** Asks for permission on an engine: a person's answer is a step; without a person it waits for one from outside. */
 export function permissionAskerOn(
   engine: Engine,
   permissionAsker: PermissionAsker | undefined,

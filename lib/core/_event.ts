@@ -3,10 +3,7 @@ import { freeze } from "./json.ts";
 import type { HookEnv } from "./hook.ts";
 import type { Message } from "./messages.ts";
 
-/**
- * Gives an event what every event has and freezes it: hooks share it, none can change it. Takes the given object
- * over.
- */
+/** Gives an event what every event has, and freezes the object itself: hooks share it, none can change it. */
 export function stamp(fired: Fired, env: HookEnv): AnyEvent {
   const event = fired as unknown as Record<string, unknown>;
   const { of = env.agent_id } = env.sequence;

@@ -41,10 +41,7 @@ export async function fire(
   return fold.folded;
 }
 
-/**
- * Asks one hook. A hook that answers at once is answered at once, and one that answers within its first
- * microtask costs no timer: most hooks are that quick, and there are many of them.
- */
+/** Asks one hook. One that answers at once costs no promise and no timer: most are that quick, and there are many. */
 function ask(
   hook: HookRecord,
   event: AnyEvent,

@@ -57,10 +57,7 @@ export function replyFrom(
   return reply.close();
 }
 
-/**
- * A reply that comes in. Blocks are addressed by index, so gaps and unknown kinds survive; tool input is parsed once,
- * strictly, from the whole of its raw text (U17).
- */
+/** A reply that comes in. Blocks go by index, so that gaps survive; tool input is parsed once, strictly, whole (U17). */
 class OpenReply {
   readonly #onDelta: (delta: ReplyDelta) => void;
   readonly #partial: PartlyUsed;

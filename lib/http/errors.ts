@@ -158,10 +158,7 @@ function rootCause(error: Error): string {
 /** What is read of an answer that refuses: enough for its words. */
 const LONGEST_REFUSAL = 64 * 1024;
 
-/**
- * As `fetch`, with an end to the body of an answer that refuses, after 64 KiB or `ms`: the SDK reads it whole, however
- * long it goes on.
- */
+/** As `fetch`, but an answer that refuses ends after 64 KiB or `ms`: the SDK reads it whole, however long it goes on. */
 export function boundedFetch(ms: number): typeof fetch {
   const bounded = async (...request: Parameters<typeof fetch>): Promise<Response> => {
     const response = await fetch(...request);

@@ -7,10 +7,7 @@ type Input = Record<string, unknown>;
 /** What a schema may amount to with every reference written out; the validator looks at each part. */
 const MOST_PARTS = 50_000;
 
-/**
- * Reads input by the schema of a server. A schema that cannot be read, or that could take forever, is not used:
- * then only the server checks its input.
- */
+/** Reads input by a server's schema; if that cannot be read, or could take forever, only the server checks its input. */
 export function inputParser(schema: JsonSchema): (input: unknown) => Input | Promise<Input> {
   return patternsEnd(schema) && writtenOut(schema) <= MOST_PARTS
     ? (input) => checked(schema, input)

@@ -60,10 +60,7 @@ class McpConnection {
     });
   }
 
-  /**
-   * A server that is a process is spoken to in the older way first, which nearly all understand: some end at a
-   * question they do not know, and asking costs a process.
-   */
+  /** A process is spoken to in the older way first: some end at a question they do not know, and asking costs one. */
   async #connect(signal: AbortSignal): Promise<Client> {
     const { sdk, server } = this.#options;
     if (isRemote(server)) return await this.#begin(signal, "auto");

@@ -45,11 +45,7 @@ const FIELDS: { readonly [field in keyof McpProcess | keyof McpRemote]: OptionKi
   timeout: "more than 0",
 };
 
-/**
- * Refuses servers that cannot be meant, before anything has begun.
- *
- * @throws {TypeError}
- */
+/** @throws {TypeError} if servers cannot be meant, before anything has begun */
 export function checkMcp(given: unknown): asserts given is McpOptions {
   const { servers } = given as Partial<McpOptions>;
   checkOptions(given as object, { servers: "an object", startTimeout: "more than 0" }, "use mcp");

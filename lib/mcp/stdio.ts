@@ -12,10 +12,7 @@ const GRACE_MS = 400;
 /** What is kept of what a server writes to stderr. */
 const STDERR_CHARS = 2000;
 
-/**
- * A server as a process of its own group. The SDK's own transport ends the one process it started; what a wrapper
- * such as npx started below would be left.
- */
+/** A server as a group of processes: the SDK's own transport would leave what a wrapper such as npx has started. */
 export class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;

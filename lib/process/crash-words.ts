@@ -7,10 +7,7 @@ const CRASHES = [
   /^panic: |^fatal: |^thread '.*' panicked|No such file or directory|command not found|Permission denied/m,
 ];
 
-/**
- * What a program says of its own crash: an uncaught error, a syntax error, a program that it did not find. Undefined if
- * it ended by its own will.
- */
+/** What a program says of its own crash; undefined if it ended by its own will. */
 export function crashWords(stderr: string): string | undefined {
   if (!CRASHES.some((pattern) => pattern.test(stderr))) return undefined;
   const lines = stderr.trim().split("\n").filter((line) => line.trim() !== "");

@@ -9,10 +9,7 @@ interface BunCrypto {
   CryptoHasher?: new (name: "sha256", key?: Uint8Array) => Hashing;
 }
 
-/**
- * SHA-256, or with a key an HMAC by it. `node:crypto` takes longer to load than most runs take to replay, so Bun's own is
- * used if present.
- */
+/** SHA-256, or with a key an HMAC by it; by Bun if present, as `node:crypto` takes longer to load than most runs. */
 export function sha256(key?: Uint8Array): Hashing {
   const { CryptoHasher } = (globalThis as { Bun?: BunCrypto }).Bun ?? {};
   if (CryptoHasher) return new CryptoHasher("sha256", key);

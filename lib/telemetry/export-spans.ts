@@ -41,7 +41,11 @@ async function begin(): Promise<void> {
   const spanProcessors = [new BatchSpanProcessor(new OTLPTraceExporter())];
   const provider = new BasicTracerProvider({ resource: resource(process.env), spanProcessors });
   trace.setGlobalTracerProvider(provider);
-  shared[FLUSH] = () => within(FLUSH_MS, provider.forceFlush()).catch(report);
+  shared[FLUSH] = async () => {
+    const end = await settle(provider.forceFlush(), { clock: systemClock, signal: NEVER, ms: FLUSH_MS });
+    if ("ended" in end) report(`there was no answer in ${FLUSH_MS / 1000} s`);
+    if ("error" in end) report(end.error);
+  };
   // Nothing else is left to do by then; what still tries to send would hold the process.
   process.once("beforeExit", () => void flushSpans().then(() => process.exit()));
 }
@@ -52,12 +56,6 @@ function resource({ OTEL_SERVICE_NAME: name, OTEL_RESOURCE_ATTRIBUTES: given = "
   const named = pairs.map(([key, value]) => [key!.trim(), decodeURIComponent(value!.trim())]);
   const attributes = { "service.name": "crochet", ...Object.fromEntries(named), ...(name && { "service.name": name }) };
   return { attributes, getRawAttributes: () => Object.entries(attributes) };
-}
-
-async function within(ms: number, work: Promise<void>): Promise<void> {
-  const end = await settle(work, { clock: systemClock, signal: NEVER, ms });
-  if ("ended" in end) throw new Error(`there was no answer in ${ms / 1000} s`);
-  if ("error" in end) throw end.error;
 }
 
 function report(error: unknown): void {

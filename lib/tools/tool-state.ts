@@ -1,9 +1,6 @@
 import { ROOTS } from "../core/tool.ts";
 
-/**
- * The keys under which an agent and its tools keep in `ToolContext.state` what more than one of them reads. What a single
- * tool keeps for itself has its key there.
- */
+// The keys under which an agent and its tools keep in `ToolContext.state` what more than one of them reads.
 
 /** The `QuestionAsker` that tools ask. */
 export const QUESTIONS = "crochet.questionAsker";

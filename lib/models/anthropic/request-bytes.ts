@@ -38,10 +38,7 @@ function markOf(cache: Cache): object {
   return cache ? { cache_control: { type: "ephemeral", ...(cache === "1h" && { ttl: cache }) } } : {};
 }
 
-/**
- * Makes request bodies of conversations that grow. Each message is serialised once and its bytes are kept in one
- * buffer per conversation, to which the next request only appends: a long history costs no more than sending it.
- */
+/** Makes request bodies of conversations that grow: a message is serialised once, so a long history only costs its sending. */
 export function requestWriter({ cache }: { cache: Cache }): (request: ModelRequest) => ReadyBody {
   const conversations = new WeakMap<Message, Conversation>();
   const settings = settingsWriter(cache);

@@ -243,10 +243,7 @@ const TEXT_LIMIT = 16 * 1024 * 1024;
 /** With more changed lines than this a window is shown as all old lines, then all new ones: the search is quadratic. */
 const MOST_EDITS = 400;
 
-/**
- * The hunks of a change of UTF-8, from its splices: only windows around them are compared, so the time is linear in the
- * file. Undefined if the windows are too large to show.
- */
+/** The hunks of a change of UTF-8, by windows around its splices, in linear time; undefined if these are too large. */
 export function hunksOf(
   old: Uint8Array,
   splices: readonly Splice[],

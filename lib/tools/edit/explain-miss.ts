@@ -85,10 +85,7 @@ function show(first: number, lines: readonly string[]): string {
 /** A word on more lines than this does not show where a text belongs. */
 const COMMON = 16;
 
-/**
- * The line (from 1) at which `wanted` fits best by the rare words it shares with the text, or undefined if it
- * shares none. Linear: each word of the wanted text votes for at most a few places.
- */
+/** The line (from 1) at which `wanted` fits best by the rare words it shares with the text; undefined if it shares none. */
 function nearestLine(lines: readonly string[], wanted: readonly string[]): number | undefined {
   const places = new Map<string, number[]>();
   const wantedWords = wanted.map((line) => new Set(wordsOf(line)));
