@@ -1,5 +1,8 @@
 import { fileURLToPath } from "node:url";
 
+/** What scripts of tests import. */
+export const LIB: string = fileURLToPath(new URL("../lib", import.meta.url));
+
 // One cache for every Deno that tests start: with a new HOME, each would compile everything again.
 process.env.DENO_DIR ??= fileURLToPath(new URL("../node_modules/.cache/deno", import.meta.url));
 

@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
 import { chmodSync, cpSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { scriptedServer } from "../../lib/testing/index.ts";
 import { crochet } from "../_crochet.ts";
 import { testData } from "../_data.ts";
 import { put, scratch } from "../_scratch.ts";
-
-const LIB = fileURLToPath(new URL("../../lib", import.meta.url));
+import { LIB } from "../_runtime.ts";
 
 interface Base {
   readonly files: Readonly<Record<string, string>>;

@@ -1,4 +1,3 @@
-import { fileURLToPath } from "node:url";
 import { agent } from "../../lib/agent/agent.ts";
 import { runsIn } from "../../lib/cli/kit/known-fixtures.ts";
 import { trustFixtures } from "../../lib/hooks/hook-trust.ts";
@@ -6,16 +5,16 @@ import type { ScriptedReply } from "../../lib/testing/index.ts";
 import { Write } from "../../lib/tools/index.ts";
 import { type Place, place } from "../_place.ts";
 import { record } from "../_record.ts";
+import { LIB } from "../_runtime.ts";
 
-const lib = (path: string) => fileURLToPath(new URL(`../../lib/${path}`, import.meta.url));
 const options = {
   ...{ name: "writer", system: "You write.", tools: [Write], hooks: [] },
   permissions: { mode: "bypassPermissions" },
 } as const;
 
 /** The agent of all runs, as a script and made here. */
-export const WRITER = `import { agent } from "${lib("agent/agent.ts")}";
-import { Write } from "${lib("tools/index.ts")}";
+export const WRITER = `import { agent } from "${LIB}/agent/agent.ts";
+import { Write } from "${LIB}/tools/index.ts";
 export default agent({ name: "writer", system: "You write.", tools: [Write], permissions: { mode: "bypassPermissions" } });
 `;
 export const writer = agent(options);

@@ -3,10 +3,9 @@ import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { scratch } from "../_scratch.ts";
+import { LIB } from "../_runtime.ts";
 
-const LIB = fileURLToPath(new URL("../../lib", import.meta.url));
 const isBun = "Bun" in globalThis;
 
 /** A package of its own, and its command as a process. */

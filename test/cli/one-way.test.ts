@@ -2,12 +2,10 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { type ScriptedReply, scriptedServer } from "crochet/testing";
 import { type Place, place } from "../_place.ts";
 import { asked } from "./_recorded.ts";
-
-const LIB = fileURLToPath(new URL("../../lib", import.meta.url));
+import { LIB } from "../_runtime.ts";
 
 const script = (permissions: object) =>
   `import { agent } from "${LIB}/index.ts";\nimport { Bash } from "${LIB}/tools/index.ts";\n` +

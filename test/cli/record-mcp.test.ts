@@ -2,14 +2,11 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { place } from "../_place.ts";
-import { RUNTIME } from "../_runtime.ts";
+import { LIB, RUNTIME } from "../_runtime.ts";
 import { SERVER } from "../extensions/tape/_mcp-scripts.ts";
 import { asked } from "./_recorded.ts";
-
-const LIB = fileURLToPath(new URL("../../lib", import.meta.url));
 
 /** A project whose agent has a shell and a server that says something else each time; both leave a line when they run. */
 function project(label = "none") {

@@ -2,14 +2,13 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import record from "../../lib/cli/record.ts";
 import replay from "../../lib/cli/replay.ts";
 import { type ScriptedServer, scriptedServer } from "../../lib/testing/index.ts";
 import { type Place, place } from "../_place.ts";
 import "../replay/_no-ci.ts";
+import { LIB } from "../_runtime.ts";
 
-const LIB = fileURLToPath(new URL("../../lib", import.meta.url));
 const BYPASS = `permissions: { mode: "bypassPermissions" }`;
 const script = ({ url }: ScriptedServer, permissions = "") =>
   `import { agent, anthropic } from "${LIB}/index.ts";\nimport { Bash } from "${LIB}/tools/index.ts";\n` +

@@ -2,21 +2,18 @@ import assert from "node:assert/strict";
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import runCommand from "../../lib/cli/run.ts";
 import trust from "../../lib/cli/trust.ts";
 import { ended } from "../_crochet.ts";
 import { place } from "../_place.ts";
-import { OUR_RUNTIME } from "../_runtime.ts";
+import { LIB, OUR_RUNTIME } from "../_runtime.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const MAKE = { tools: [{ name: "Bash", input: { command: "touch made" } }] };
 
 test("permissions: flag, then script, then trusted config, then asking; deny rules of each always hold", async () => {
-  const lib = join(ROOT, "lib");
   const script = (permissions: string) =>
-    `import { agent } from "${lib}/index.ts";\nimport { Bash } from "${lib}/tools/index.ts";\n` +
-    `import { scripted } from "${lib}/models/scripted.ts";\nconst replies = [${
+    `import { agent } from "${LIB}/index.ts";\nimport { Bash } from "${LIB}/tools/index.ts";\n` +
+    `import { scripted } from "${LIB}/models/scripted.ts";\nconst replies = [${
       JSON.stringify(MAKE)
     }, { text: "ok" }];\n` +
     `const model = scripted([...replies, ...replies, ...replies, ...replies]);\n` +

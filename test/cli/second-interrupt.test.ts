@@ -3,19 +3,17 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { OUR_RUNTIME } from "../_runtime.ts";
+import { LIB, OUR_RUNTIME } from "../_runtime.ts";
 import { place } from "../_place.ts";
 import { Pty } from "../_pty.ts";
 import { until } from "../_until.ts";
 import { pty } from "../extensions/chat/_chat.ts";
 
-const LIB = new URL("../../lib/", import.meta.url).pathname;
-
 test("Ctrl-C twice ends a run even while a hook loops without end", pty, async () => {
   using here = place({
     "agent.ts": `import { writeFileSync } from "node:fs";
-      import { agent } from "${LIB}index.ts";
-      import { scripted } from "${LIB}testing/index.ts";
+      import { agent } from "${LIB}/index.ts";
+      import { scripted } from "${LIB}/testing/index.ts";
       const loops = () => {
         writeFileSync("loops", "");
         for (;;);

@@ -1,9 +1,8 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { type ScriptedReply, scriptedServer } from "../../lib/testing/index.ts";
 import { testData } from "../_data.ts";
-import { OUR_RUNTIME } from "../_runtime.ts";
+import { LIB, OUR_RUNTIME } from "../_runtime.ts";
 // @ts-ignore: plain JavaScript, which runs without us too
 import { runDoors as run } from "../data/doors/run.mjs";
 
@@ -15,8 +14,6 @@ export interface DoorCase {
 }
 
 export const CASES: readonly DoorCase[] = JSON.parse(readFileSync(testData("doors/cases.json"), "utf8"));
-
-const LIB: string = fileURLToPath(new URL("../../lib", import.meta.url));
 
 interface Scenario {
   readonly turns: readonly (ScriptedReply & { readonly chunk?: number })[];

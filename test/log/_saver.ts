@@ -1,6 +1,5 @@
-import { fileURLToPath } from "node:url";
+import { LIB } from "../_runtime.ts";
 
-const LIB = fileURLToPath(new URL("../../lib/", import.meta.url));
 const BYPASS = { mode: "bypassPermissions" };
 
 export interface Script {
@@ -19,8 +18,8 @@ export function script(
 ): string {
   return `
 import { appendFileSync } from "node:fs";
-import { agent, tool } from "${LIB}index.ts";
-import { scripted } from "${LIB}testing/index.ts";
+import { agent, tool } from "${LIB}/index.ts";
+import { scripted } from "${LIB}/testing/index.ts";
 
 const Save = tool({
   name: "Save",

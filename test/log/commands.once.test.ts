@@ -2,17 +2,14 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { ended, start } from "../_crochet.ts";
 import { type Place, place } from "../_place.ts";
-import { OUR_RUNTIME } from "../_runtime.ts";
+import { LIB, OUR_RUNTIME } from "../_runtime.ts";
 import { until } from "../_until.ts";
 import { type Script, script } from "./_saver.ts";
 
-const LIB = fileURLToPath(new URL("../../lib/", import.meta.url));
-
 const hook = (words: string) =>
-  `import { context } from "${LIB}index.ts";\nexport default ({ tool_use_id }) => tool_use_id === "t3" ? context(${
+  `import { context } from "${LIB}/index.ts";\nexport default ({ tool_use_id }) => tool_use_id === "t3" ? context(${
     JSON.stringify(words)
   }) : undefined;\n`;
 
@@ -180,7 +177,7 @@ test("CROCHET_LOG names where logs are, or that there are none; a log that was n
 
 test("a replay never makes a call that a guard denied, once the guard is gone: it is drift", async () => {
   using here = project();
-  here.put({ [HOOK]: `import { deny } from "${LIB}index.ts";\nexport default () => deny("never");\n` });
+  here.put({ [HOOK]: `import { deny } from "${LIB}/index.ts";\nexport default () => deny("never");\n` });
   assert.equal((await run(here)).code, 0);
   here.put({ [HOOK]: hook("take care") });
   const { code, out } = await here.main(["replay", "last"]);

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { agent, jsonlStore, type RunEvent } from "../../lib/index.ts";
 import { LineLog, type Seal } from "../../lib/log/line-log.ts";
 import { newSeal, sweepLogs } from "../../lib/log/own.ts";
@@ -10,14 +9,12 @@ import { scripted } from "../../lib/testing/index.ts";
 import { Edit, Write } from "../../lib/tools/index.ts";
 import { ended } from "../_crochet.ts";
 import { place } from "../_place.ts";
-import { OUR_RUNTIME } from "../_runtime.ts";
+import { LIB, OUR_RUNTIME } from "../_runtime.ts";
 import { scratch } from "../_scratch.ts";
 
-const LIB = fileURLToPath(new URL("../../lib/", import.meta.url));
-
 const SCRIPT = `
-import { agent } from "${LIB}index.ts";
-import { scripted } from "${LIB}testing/index.ts";
+import { agent } from "${LIB}/index.ts";
+import { scripted } from "${LIB}/testing/index.ts";
 await agent({ from: import.meta.url, model: scripted([{ text: "hi" }]) }).run("hello");
 `;
 
@@ -43,8 +40,8 @@ test("agent.run() in a script is logged: git ignores it, and own logs of more th
 });
 
 const PROGRAM = `
-import { agent } from "${LIB}index.ts";
-import { scripted } from "${LIB}testing/index.ts";
+import { agent } from "${LIB}/index.ts";
+import { scripted } from "${LIB}/testing/index.ts";
 const helper = agent({ model: scripted([], { then: { text: "hi" } }) });
 for (const prompt of ["one", "two"]) console.log((await helper.run(prompt)).stop);
 for await (const event of helper.stream("three")) if (event.type === "end") console.log(event.stop);
@@ -78,7 +75,7 @@ test("agent.run() and stream() are logged in any program, which is said once; no
 });
 
 test("a log that nobody asked for fails no run: one warning says why", async () => {
-  const full = `import { LineLog } from "${LIB}log/line-log.ts";
+  const full = `import { LineLog } from "${LIB}/log/line-log.ts";
 let lines = 0;
 const append = LineLog.prototype.append;
 LineLog.prototype.append = function (...given) { if (++lines > 3) throw new Error("ENOSPC"); append.apply(this, given); };`;

@@ -11,7 +11,6 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import type { RunOptions } from "../../lib/agent/options.ts";
 import { agent, type RunEvent } from "../../lib/index.ts";
 import { newSeal, readOwn, sweepLogs } from "../../lib/log/own.ts";
@@ -19,10 +18,8 @@ import { LineLog, type Seal } from "../../lib/log/line-log.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { ended } from "../_crochet.ts";
 import { withEnv } from "../_env.ts";
-import { OUR_RUNTIME } from "../_runtime.ts";
+import { LIB, OUR_RUNTIME } from "../_runtime.ts";
 import { scratch } from "../_scratch.ts";
-
-const LIB = fileURLToPath(new URL("../../lib", import.meta.url));
 
 /** An agent that tells what reaches its model. */
 function teller(cwd: string) {

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { rounds } from "../_counts.ts";
 import { ended } from "../_crochet.ts";
 import { place } from "../_place.ts";
-import { RUNTIME } from "../_runtime.ts";
+import { LIB, RUNTIME } from "../_runtime.ts";
 import type { Done } from "./_side-by-side.ts";
 
 const PROCESSES = rounds(3, 24);
@@ -13,13 +13,11 @@ const SECONDS = rounds(0, 600);
 /** A process that has just begun still compiles. */
 const GROWTH = SECONDS > 0 ? 1.3 : 1.6;
 
-const lib = (path: string) => fileURLToPath(new URL(`../../lib/${path}`, import.meta.url));
-
 /** Reads a note, edits it, and says so; the model knows from the conversation how far it is. */
 const AGENT = `
-import { agent, jsonlStore } from "${lib("index.ts")}";
-import { scripted } from "${lib("testing/index.ts")}";
-import { Edit, Read } from "${lib("tools/index.ts")}";
+import { agent, jsonlStore } from "${LIB}/index.ts";
+import { scripted } from "${LIB}/testing/index.ts";
+import { Edit, Read } from "${LIB}/tools/index.ts";
 const steps = {
   1: { tools: [{ name: "Read", input: { file_path: "note.txt" } }] },
   3: { tools: [{ name: "Edit", input: { file_path: "note.txt", old_string: "two", new_string: "2" } }] },

@@ -1,14 +1,12 @@
 /** What would end the process of a test fails that test at every door of `crochet/testing`, and the next one runs. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { ended } from "../_crochet.ts";
 import { noSandbox } from "../_needs.ts";
-import { OUR_RUNTIME } from "../_runtime.ts";
+import { LIB, OUR_RUNTIME } from "../_runtime.ts";
 import { put, scratch } from "../_scratch.ts";
 import { project, RECORD } from "../extensions/tape/_recorded.ts";
 
-const LIB = fileURLToPath(new URL("../../lib", import.meta.url));
 const RUNNER: readonly [string, ...string[]] = [
   OUR_RUNTIME[0],
   "test",

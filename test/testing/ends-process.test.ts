@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { ended } from "../_crochet.ts";
 import { put, scratch } from "../_scratch.ts";
+import { LIB } from "../_runtime.ts";
 
-const LIB = fileURLToPath(new URL("../../lib", import.meta.url));
 const RUNNER: readonly [string, ...string[]] = "Deno" in globalThis
   ? [process.execPath, "test", "-A", "--no-check"]
   : [process.execPath, "test"];

@@ -3,20 +3,19 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { until } from "../../_until.ts";
 import { start, type Started } from "../../_crochet.ts";
 import { command } from "./_kill.ts";
 import { ADMIN, driven, INGRESS, startServer } from "./_restate.ts";
+import { LIB } from "../../_runtime.ts";
 
 const [dir, binary] = process.argv.slice(2) as [string, string];
-const LIB = fileURLToPath(new URL("../../../lib/", import.meta.url));
 const running: Started[] = [];
 
 /** Talks a while, piece by piece, then asks to be let save. */
 const SCRIPT = `
 import { appendFileSync } from "node:fs";
-import { agent, tool } from "${LIB}index.ts";
+import { agent, tool } from "${LIB}/index.ts";
 
 const Save = tool({
   name: "Save", description: "Saves.", effect: "write", input: { type: "object", properties: {} },

@@ -2,14 +2,13 @@
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { until } from "../../_until.ts";
 import { start, type Started } from "../../_crochet.ts";
 import { command } from "./_kill.ts";
 import { ADMIN, driven, INGRESS, startServer } from "./_restate.ts";
+import { LIB } from "../../_runtime.ts";
 
 const [dir, binary] = process.argv.slice(2) as [string, string];
-const LIB = fileURLToPath(new URL("../../../lib/", import.meta.url));
 const running: Started[] = [];
 /** Whether workers can listen at one port, as on Bun. */
 const IS_SHARED = !("Deno" in globalThis);
@@ -17,8 +16,8 @@ const IS_SHARED = !("Deno" in globalThis);
 /** Says "good", notes which worker began the run, and waits as long as there is a file that says so. */
 const AGENT = `
 import { appendFileSync, existsSync } from "node:fs";
-import { agent } from "${LIB}index.ts";
-import { scripted } from "${LIB}testing/index.ts";
+import { agent } from "${LIB}/index.ts";
+import { scripted } from "${LIB}/testing/index.ts";
 const then = async () => {
   if (process.env.RECORDS !== "1") appendFileSync("${dir}/begun", process.ppid + "\\n");
   while (existsSync("${dir}/wait")) await new Promise((resolve) => setTimeout(resolve, 50));

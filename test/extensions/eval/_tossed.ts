@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { fileURLToPath } from "node:url";
 import { agent } from "../../../lib/agent/agent.ts";
 import evaluate from "../../../lib/extensions/eval/command.ts";
 import { runsIn } from "../../../lib/cli/kit/known-fixtures.ts";
@@ -7,11 +6,10 @@ import { trustFixtures } from "../../../lib/hooks/hook-trust.ts";
 import { scripted } from "../../../lib/testing/index.ts";
 import { withEnv } from "../../_env.ts";
 import { type Place, place } from "../../_place.ts";
-
-const lib = (path: string) => fileURLToPath(new URL(`../../../lib/${path}`, import.meta.url));
+import { LIB } from "../../_runtime.ts";
 
 /** An invariant that a run passes if the agent said "good". */
-const GOOD = `export default [{
+export const GOOD = `export default [{
   name: "it is good",
   broken: ({ results }) => results.at(-1).text === "good" ? undefined : "it said " + results.at(-1).text,
 }];\n`;
@@ -22,8 +20,8 @@ const GOOD = `export default [{
  */
 export const tosser = (outcomes: string, more = "") => `
 import { existsSync, readFileSync } from "node:fs";
-import { agent } from "${lib("agent/agent.ts")}";
-import { scripted } from "${lib("models/scripted.ts")}";
+import { agent } from "${LIB}/agent/agent.ts";
+import { scripted } from "${LIB}/models/scripted.ts";
 const log = new URL("${more}.crochet/evals/last/runs.jsonl", import.meta.url);
 const ended = () => existsSync(log) ? readFileSync(log, "utf8").split("\\n").length - 1 : 0;
 const said = { P: { text: "good" }, F: { text: "bad" }, L: { http: 529 }, R: { http: 429 }, E: { http: 400 } };

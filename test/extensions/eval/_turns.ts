@@ -1,12 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import evaluate from "../../../lib/extensions/eval/command.ts";
 import type { RunLine } from "../../../lib/extensions/eval/attempt.ts";
 import { scriptedServer } from "../../../lib/testing/index.ts";
 import { withEnv } from "../../_env.ts";
 import { type Place, place } from "../../_place.ts";
-
-const lib = (path: string) => fileURLToPath(new URL(`../../../lib/${path}`, import.meta.url));
+import { LIB } from "../../_runtime.ts";
 
 interface Worker {
   readonly system?: string;
@@ -18,8 +16,8 @@ interface Worker {
 
 /** An agent that calls a tool in each turn but the last, `look` in the first five and then `work`. */
 export const worker = ({ system = "You work.", about = "Looks", says = "`did ${n}`", more = "" }: Worker = {}) => `
-import { agent, anthropic, keepGoing, tool } from "${lib("index.ts")}";
-import { scripted } from "${lib("models/scripted.ts")}";
+import { agent, anthropic, keepGoing, tool } from "${LIB}/index.ts";
+import { scripted } from "${LIB}/models/scripted.ts";
 const input = { type: "object", properties: { n: { type: "number" } } };
 const run = ({ n }) => ${says};
 const look = tool({ name: "look", description: "${about}", input, run });

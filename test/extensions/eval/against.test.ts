@@ -2,12 +2,10 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import evaluate from "../../../lib/extensions/eval/command.ts";
 import type { EvalPlan } from "../../../lib/extensions/eval/plan.ts";
 import { tossed } from "./_tossed.ts";
-
-const lib = (path: string) => fileURLToPath(new URL(`../../../lib/${path}`, import.meta.url));
+import { LIB } from "../../_runtime.ts";
 
 // Kills: runs that share a process, or the directory of the agent here.
 test(
@@ -22,8 +20,8 @@ test(
     w.put({
       "agent.ts": `
 import { readFileSync } from "node:fs";
-import { agent } from "${lib("agent/agent.ts")}";
-import { scripted } from "${lib("models/scripted.ts")}";
+import { agent } from "${LIB}/agent/agent.ts";
+import { scripted } from "${LIB}/models/scripted.ts";
 let runs = 0;
 const then = () => ({ text: ++runs > 1 ? "bad" : readFileSync("prompt.txt", "utf8") });
 export default agent({ from: import.meta.url, model: scripted([], { then }) });

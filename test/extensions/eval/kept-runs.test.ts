@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import evaluate from "../../../lib/extensions/eval/command.ts";
 import fixtures from "../../../lib/cli/fixtures.ts";
 import replay from "../../../lib/cli/replay.ts";
@@ -14,11 +14,9 @@ import { rounds } from "../../_counts.ts";
 import { ended } from "../../_crochet.ts";
 import { withEnv } from "../../_env.ts";
 import type { Place } from "../../_place.ts";
-import { OUR_RUNTIME } from "../../_runtime.ts";
+import { LIB, OUR_RUNTIME } from "../../_runtime.ts";
 import { scratch } from "../../_scratch.ts";
 import { evaluated, tossed } from "./_tossed.ts";
-
-const lib = (path: string) => fileURLToPath(new URL(`../../../lib/${path}`, import.meta.url));
 
 const linesOf = (w: Place): RunLine[] =>
   readFileSync(`${w.cwd}/.crochet/evals/last/runs.jsonl`, "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
@@ -90,9 +88,9 @@ test("a run of an eval becomes a fixture, which replays with real tools and the 
   using w = await tossed("P");
   w.put({
     "agent.ts": `
-import { agent } from "${lib("agent/agent.ts")}";
-import { scripted } from "${lib("models/scripted.ts")}";
-import { Write } from "${lib("tools/index.ts")}";
+import { agent } from "${LIB}/agent/agent.ts";
+import { scripted } from "${LIB}/models/scripted.ts";
+import { Write } from "${LIB}/tools/index.ts";
 const input = { file_path: "a.txt", content: "a\\n" };
 const then = ({ messages }) => messages.length > 1 ? { text: "good" } : { tools: [{ name: "Write", input }] };
 export default agent({ from: import.meta.url, tools: [Write], model: scripted([], { then }) });
@@ -116,9 +114,9 @@ export default agent({ from: import.meta.url, tools: [Write], model: scripted([]
 test("calls are decided by the rules on the tape, never by the settings of this machine", async () => {
   const asks = `[{ tools: [{ name: "Write", input: { file_path: "a", content: "a" } }] }, { text: "done" }]`;
   const script = (model: string) => `
-import { agent } from "${lib("agent/agent.ts")}";
-import { scripted } from "${lib("models/scripted.ts")}";
-import { Write } from "${lib("tools/index.ts")}";
+import { agent } from "${LIB}/agent/agent.ts";
+import { scripted } from "${LIB}/models/scripted.ts";
+import { Write } from "${LIB}/tools/index.ts";
 let n = 0;
 const then = () => ${model}[n++ % 2];
 export default agent({ from: import.meta.url, tools: [Write], model: scripted([], { then }) });

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { scriptedServer } from "../../../lib/testing/index.ts";
 import { withEnv } from "../../_env.ts";
 import type { Place } from "../../_place.ts";
 import { evaluated, tossed } from "./_tossed.ts";
+import { LIB } from "../../_runtime.ts";
 
-const lib = (path: string) => fileURLToPath(new URL(`../../../lib/${path}`, import.meta.url));
 const planOf = (w: Place) => JSON.parse(readFileSync(`${w.cwd}/.crochet/evals/last/eval.json`, "utf8"));
 
 /** Its own model says "good", any other "bad". */
 const OWN = "claude-opus-4-5";
 const NAMED = `
-import { agent } from "${lib("agent/agent.ts")}";
+import { agent } from "${LIB}/agent/agent.ts";
 export default agent({ from: import.meta.url, name: "tosser", system: "You toss.", model: "${OWN}" });
 `;
 
@@ -45,9 +45,9 @@ test("--model evaluates the agent with another model, and '.' compares that with
 
 /** Reads a file of the project, and writes one. */
 const WRITER = `
-import { agent } from "${lib("agent/agent.ts")}";
-import { scripted } from "${lib("models/scripted.ts")}";
-import { Read, Write } from "${lib("tools/index.ts")}";
+import { agent } from "${LIB}/agent/agent.ts";
+import { scripted } from "${LIB}/models/scripted.ts";
+import { Read, Write } from "${LIB}/tools/index.ts";
 const asks = [
   { tools: [{ name: "Read", input: { file_path: "notes.md" } }] },
   { tools: [{ name: "Write", input: { file_path: "sent.txt", content: "sent" } }] },
