@@ -1,8 +1,8 @@
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import xterm from "@xterm/headless";
 import { scratch } from "./_scratch.ts";
+import { isAlive } from "./_until.ts";
 
 /** Why there is no pseudo-terminal here; util-linux's `script` makes one. */
 export const NO_PTY: string | undefined =
@@ -107,16 +107,5 @@ export class Pty implements AsyncDisposable {
     while (isAlive(this.#pidFile) && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 25));
     this.#folder[Symbol.dispose]();
     this.#terminal.dispose();
-  }
-}
-
-/** Whether the process whose id a file holds runs; one that has ended and that nobody has asked about yet does not. */
-export function isAlive(pidFile: string): boolean {
-  try {
-    const pid = Number(readFileSync(pidFile, "utf8"));
-    process.kill(pid, 0);
-    return !existsSync("/proc/self/stat") || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
-  } catch {
-    return false;
   }
 }

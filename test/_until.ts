@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
 
 /** Waits until a condition holds; fails with its words after three minutes, which even a busy machine does not need. */
 export async function until(words: string, holds: () => boolean | Promise<boolean>): Promise<void> {
@@ -7,4 +8,15 @@ export async function until(words: string, holds: () => boolean | Promise<boolea
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   assert.fail(`never: ${words}`);
+}
+
+/** Whether the process whose id a file holds runs; one that has ended and that nobody has asked about yet does not. */
+export function isAlive(pidFile: string): boolean {
+  try {
+    const pid = Number(readFileSync(pidFile, "utf8"));
+    process.kill(pid, 0);
+    return !existsSync("/proc/self/stat") || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return false;
+  }
 }

@@ -44,17 +44,9 @@ type Event = { readonly [field: string]: any };
 type Next = ((e: Event) => Promise<Event>) & { called?: boolean; signal?: AbortSignal; error?: Error };
 type Handler = ($: object, e: Event, next: Next) => Promise<Event>;
 
-/** What a mod has done to its host. */
-interface Host {
-  readonly env: Map<string, string>;
-  readonly logged: string[];
-  readonly submitted: string[];
-  readonly aborted: (string | undefined)[];
-  readonly ran: string[][];
-}
-
 /** A generated mod in a host that is a table: it calls handlers as Claude Code does, one after the other. */
-export class FakeClaude implements Host {
+export class FakeClaude {
+  /** What the mod has done. */
   readonly env = new Map<string, string>();
   readonly logged: string[] = [];
   readonly submitted: string[] = [];

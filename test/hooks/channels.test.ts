@@ -5,6 +5,7 @@ import { type HostName, HOSTS } from "../../lib/hooks/hosts/index.ts";
 import { load, toolCall } from "../../lib/hooks/mod/runtime.ts";
 import { ourEvents } from "../../lib/hooks/hosts/read-event.ts";
 import { testData } from "../_data.ts";
+import { withEnv } from "../_env.ts";
 import { scratch } from "../_scratch.ts";
 import { type Json, served } from "./_served.ts";
 
@@ -20,9 +21,8 @@ interface Played {
 const PLAYED = readFileSync(testData("channels.jsonl"), "utf8").trim().split("\n").map((l) => JSON.parse(l) as Played)
   .filter(({ told }) => told);
 
-const NOTES = (say: string) =>
-  `import { appendFileSync } from "node:fs";
-export default (event) => { appendFileSync(process.env.NOTED, JSON.stringify({ tool: event.tool_name, input: event.input }) + "\\n"); ${say} };`;
+const NOTES = `import { appendFileSync } from "node:fs";
+export default (event) => { appendFileSync(process.env.NOTED, JSON.stringify({ tool: event.tool_name, input: event.input }) + "\\n"); };`;
 
 const SCRIPT = `#!/bin/sh
 cat >> "$NOTED.stdin"`;
@@ -32,22 +32,14 @@ async function askedAbout(name: string, text: string, event: Json, host: HostNam
   using folder = scratch({ [name]: text });
   const noted = `${folder.path}/noted`;
   const env = { PATH: process.env.PATH, HOME: folder.path, NOTED: noted };
-  const before = process.env.NOTED;
-  process.env.NOTED = noted;
-  try {
-    const { stdout, stderr, code } = await served(`${folder.path}/${name}`, event, host, env);
-    const lines = (path: string) =>
-      existsSync(path) ? readFileSync(path, "utf8").trim().split("\n").map((line) => JSON.parse(line) as Json) : [];
-    const stdin = lines(`${noted}.stdin`).map(({ tool_name, tool_input, hook_event_name }) => ({
-      tool: tool_name,
-      input: tool_input,
-      event: hook_event_name,
-    }));
-    return { asked: lines(noted), stdin, output: stdout === "" ? undefined : JSON.parse(stdout) as Json, stderr, code };
-  } finally {
-    if (before === undefined) delete process.env.NOTED;
-    else process.env.NOTED = before;
-  }
+  const asking = () => served(`${folder.path}/${name}`, event, host, env);
+  const { stdout, stderr, code } = await withEnv({ NOTED: noted }, asking);
+  const lines = (path: string) =>
+    existsSync(path) ? readFileSync(path, "utf8").trim().split("\n").map((line) => JSON.parse(line) as Json) : [];
+  const stdin = lines(`${noted}.stdin`).map(({ tool_name: tool, tool_input: input, hook_event_name: event }) => {
+    return { tool, input, event };
+  });
+  return { asked: lines(noted), stdin, output: stdout === "" ? undefined : JSON.parse(stdout) as Json, stderr, code };
 }
 
 test("a module is asked once about each call of ours that its matcher covers, in every channel of every host", async () => {
@@ -62,7 +54,7 @@ test("a module is asked once about each call of ours that its matcher covers, in
       ]
     ) {
       const only = /@([^.]+)/.exec(name)?.[1]?.split("+");
-      const { asked } = await askedAbout(name, NOTES(""), event, host);
+      const { asked } = await askedAbout(name, NOTES, event, host);
       assert.deepEqual(asked, ours.filter(({ tool }) => !only || only.includes(tool)), `${host} ${channel} ${name}`);
     }
   }
@@ -127,18 +119,21 @@ test("what a channel reads of a call, it can write, and reads again as the same"
 
 const PATCH = (...files: readonly string[]) => `*** Begin Patch\n${files.join("\n")}\n*** End Patch\n`;
 const update = (path: string) => `*** Update File: ${path}\n@@\n-old\n+new`;
-const codexCall = (tool_name: string, tool_input: unknown, more: Json = {}): Json => ({
-  ...{ session_id: "s", turn_id: "t", cwd: "/p", hook_event_name: "PreToolUse", tool_name, tool_input },
-  ...{ tool_use_id: "c", ...more },
+const call = (tool_name: string, tool_input: unknown, hook_event_name = "PreToolUse"): Json => ({
+  ...{ session_id: "s", turn_id: "t", cwd: "/p", hook_event_name, tool_name, tool_input, tool_use_id: "c" },
 });
-const patchCall = (command: unknown) => codexCall("apply_patch", { command });
 
 const PROTECTS = `export default ({ input }) =>
   input.file_path.startsWith("/p/secret") ? { action: "deny", reason: "no: " + input.file_path } : undefined;`;
 
 test("a denied file denies the whole patch, wherever it is in it and however it is written, and another file passes", async () => {
   const said = async (command: unknown) => {
-    const { output } = await askedAbout("pre-tool-use@Edit+Write.p.ts", PROTECTS, patchCall(command), "codex");
+    const { output } = await askedAbout(
+      "pre-tool-use@Edit+Write.p.ts",
+      PROTECTS,
+      call("apply_patch", { command }),
+      "codex",
+    );
     return (output?.hookSpecificOutput as Json | undefined)?.permissionDecisionReason;
   };
   const many = Array.from({ length: 200 }, (_, i) => update(`src/${i}.ts`));
@@ -169,22 +164,22 @@ test("a hook that names the host's own tool gets its own input once, and a call 
   const input = { command: PATCH(update("a.txt"), update("b.txt")) };
   for (const name of ["apply_patch", "Edit+Write+apply_patch"]) {
     const file = `pre-tool-use@${name}.n`;
-    const told = codexCall("apply_patch", input);
-    assert.deepEqual((await askedAbout(`${file}.ts`, NOTES(""), told, "codex")).asked, [{
+    const told = call("apply_patch", input);
+    assert.deepEqual((await askedAbout(`${file}.ts`, NOTES, told, "codex")).asked, [{
       tool: "apply_patch",
       input,
     }]);
     const { stdin } = await askedAbout(`${file}.sh`, SCRIPT, told, "codex");
     assert.deepEqual(stdin.map(({ tool }) => tool), ["apply_patch"], "a script too");
   }
-  const matcher = `export const config = { matcher: "^apply_" };\n${NOTES("")}`;
+  const matcher = `export const config = { matcher: "^apply_" };\n${NOTES}`;
   assert.equal(
-    (await askedAbout("pre-tool-use.n.ts", matcher, codexCall("apply_patch", input), "codex")).asked.length,
+    (await askedAbout("pre-tool-use.n.ts", matcher, call("apply_patch", input), "codex")).asked.length,
     1,
   );
   const cell = { notebook_path: "/p/a.ipynb", new_source: "x" };
-  const notebook = { ...codexCall("NotebookEdit", cell), prompt_id: "t" };
-  assert.deepEqual((await askedAbout("pre-tool-use@NotebookEdit.n.ts", NOTES(""), notebook, "claude")).asked, [
+  const notebook = { ...call("NotebookEdit", cell), prompt_id: "t" };
+  assert.deepEqual((await askedAbout("pre-tool-use@NotebookEdit.n.ts", NOTES, notebook, "claude")).asked, [
     { tool: "NotebookEdit", input: cell },
   ]);
   for (
@@ -194,8 +189,8 @@ test("a hook that names the host's own tool gets its own input once, and a call 
   ) {
     const { asked, code } = await askedAbout(
       "pre-tool-use@Edit+Write.n.ts",
-      NOTES(""),
-      codexCall("apply_patch", unread),
+      NOTES,
+      call("apply_patch", unread),
       "codex",
     );
     assert.deepEqual([asked, code], [[{ tool: "apply_patch", input: unread }], 0], JSON.stringify(unread));
@@ -203,11 +198,11 @@ test("a hook that names the host's own tool gets its own input once, and a call 
 });
 
 test("a file whose name says no event, or may listen to more than its name says, is not passed over in silence", async () => {
-  const told = codexCall("Bash", { command: "ls" });
-  const unnamed = await askedAbout("guard.ts", NOTES(""), told, "codex");
+  const told = call("Bash", { command: "ls" });
+  const unnamed = await askedAbout("guard.ts", NOTES, told, "codex");
   assert.match(unnamed.stderr, /'guard' is not an event/);
   assert.equal(unnamed.code, 1);
-  const also = `export const config = { also: ["pre-tool-use@Bash"] };\n${NOTES("")}`;
+  const also = `export const config = { also: ["pre-tool-use@Bash"] };\n${NOTES}`;
   assert.equal((await askedAbout("pre-tool-use@Edit.n.ts", also, told, "codex")).asked.length, 1);
 });
 
@@ -222,7 +217,7 @@ test("fields of tools that are not of the table keep their names, and a sub-agen
 });
 
 test("the calls of a batch are calls of ours too", () => {
-  const calls = [codexCall("apply_patch", { command: PATCH(update("a"), update("b")) }), codexCall("Read", { a: 1 })];
+  const calls = [call("apply_patch", { command: PATCH(update("a"), update("b")) }), call("Read", { a: 1 })];
   const [batch] = ourEvents(
     { ...calls[0], hook_event_name: "PostToolBatch", tool_calls: calls },
     HOSTS.codex,
@@ -238,10 +233,6 @@ test("the calls of a batch are calls of ours too", () => {
 const REWRITES = `export default ({ input }) => input.new_string === "new" || input.content === "new\\n"
   ? { action: "modify", value: { ...input, ...(input.content ? { content: "NEWER\\n" } : { new_string: "NEWER" }) } }
   : undefined;`;
-
-const call = (tool_name: string, tool_input: Json, hook_event_name = "PreToolUse"): Json => ({
-  ...{ session_id: "s", turn_id: "t", cwd: "/p", hook_event_name, tool_name, tool_input, tool_use_id: "c" },
-});
 
 /** What the host reads. */
 async function answerTo(

@@ -7,29 +7,18 @@ import { readHeader } from "../../lib/hooks/file/hook-record.ts";
 import { programOf } from "../../lib/process/programs.ts";
 import { scratch } from "../_scratch.ts";
 
+/** A folder of empty files. */
+const empty = (...names: string[]) => scratch(Object.fromEntries(names.map((name) => [name, ""])));
+
 test("U4: files come in the order of priority, then name", () => {
-  using folder = scratch({
-    "stop.b.sh": "",
-    "20-stop.sh": "",
-    "stop.a.sh": "",
-    "5-stop.z.sh": "",
-    "100-stop.c.sh": "",
-  });
+  using folder = empty("stop.b.sh", "20-stop.sh", "stop.a.sh", "5-stop.z.sh", "100-stop.c.sh");
   const names = discover(folder.path).files.map((file) => file.name);
   assert.deepEqual(names, ["5-stop.z.sh", "20-stop.sh", "100-stop.c.sh", "stop.a.sh", "stop.b.sh"]);
 });
 
 test("every file loads or is a problem that names it; nothing is passed over in silence", () => {
-  using folder = scratch({
-    "stop.sh": "",
-    "stp.sh": "",
-    "notes.txt": "",
-    "_shared.ts": "",
-    ".hidden": "",
-    "stop.test.ts": "",
-    "README.md": "",
-    "x.examples.yaml": "",
-  });
+  const skipped = ["_shared.ts", ".hidden", "stop.test.ts", "README.md", "x.examples.yaml"];
+  using folder = empty("stop.sh", "stp.sh", "notes.txt", ...skipped);
   mkdirSync(`${folder.path}/more`);
   symlinkSync("/nowhere/at/all", `${folder.path}/stop.gone.sh`);
   const { files, problems } = discover(folder.path);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -229,7 +229,6 @@ test("the line that is written for this machine serves the hook, from wherever a
   using p = project({ "stop.it.ts": `export default () => ({ action: "deny", reason: "go on" });` });
   const { entries } = await p.install(p.at("claude", "local"));
   const stdin = JSON.stringify({ session_id: "s", cwd: p.cwd, hook_event_name: "Stop", stop_hook_active: false });
-  const { execFileSync } = await import("node:child_process");
   const out = execFileSync("/bin/sh", ["-c", entries[0]!.hook.command], { cwd: "/", input: stdin, encoding: "utf8" });
   assert.deepEqual(JSON.parse(out), { decision: "block", reason: "go on" });
 });
@@ -240,7 +239,6 @@ test("a hook that is a link is served by its own name, known as ours, and goes a
   const { settings, entries } = await p.install(p.at("claude", "local"));
   assert.equal(installedFile(entries[0]!.hook.command, p.cwd), `${p.cwd}/hooks/stop.linked.sh`);
   const stdin = JSON.stringify({ session_id: "s", cwd: p.cwd, hook_event_name: "Stop", stop_hook_active: false });
-  const { spawnSync } = await import("node:child_process");
   const { status, stderr } = spawnSync("/bin/sh", ["-c", entries[0]!.hook.command], { input: stdin, encoding: "utf8" });
   assert.deepEqual([status, stderr], [2, "no\n"]);
   writeFileSync(settings, `${readFileSync(settings, "utf8")}\n`);
@@ -256,21 +254,15 @@ test("a further moment that a host has no event for is reported as left out", as
 });
 
 test("U14: a file that was touched since keeps what was done to it; only our entries go", async () => {
-  using p = project({ "stop.a.ts": MODULE });
+  const settings = (command: string) =>
+    `{\n  "hooks": {\n    "Stop": [\n      { "hooks": [{ "type": "command", "command": "${command}" }] }\n    ]\n  }\n}\n`;
+  using p = project({ "stop.a.ts": MODULE, "../.claude/settings.json": settings("mine") });
   const at = p.at("claude");
   const file = `${p.cwd}/.claude/settings.json`;
-  mkdirSync(`${p.cwd}/.claude`);
-  writeFileSync(
-    file,
-    `{\n  "hooks": {\n    "Stop": [\n      { "hooks": [{ "type": "command", "command": "mine" }] }\n    ]\n  }\n}\n`,
-  );
   await p.install(at);
   writeFileSync(file, readFileSync(file, "utf8").replace(`"mine"`, `"mine, changed"`));
   await p.uninstall(at);
-  assert.equal(
-    readFileSync(file, "utf8"),
-    `{\n  "hooks": {\n    "Stop": [\n      { "hooks": [{ "type": "command", "command": "mine, changed" }] }\n    ]\n  }\n}\n`,
-  );
+  assert.equal(readFileSync(file, "utf8"), settings("mine, changed"));
 });
 
 test("U14: uninstalling one folder leaves the hooks of another, and the last one gives the file as it was", async () => {

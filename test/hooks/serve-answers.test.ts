@@ -10,24 +10,19 @@ import { ask, EVENTS, type Json, moduleAnswering, served } from "./_served.ts";
 
 const inside = (hookEventName: string, fields: Json) => ({ hookSpecificOutput: { hookEventName, ...fields } });
 
+/** A refused call in the words of Claude Code. */
+const refusal = (permissionDecisionReason: string) =>
+  inside("PreToolUse", { permissionDecision: "deny", permissionDecisionReason });
+
 /** event, answer, and what each host is told; "failed" where it cannot be done there and the failure refuses nothing. */
 const TABLE: [event: string, answer: Json, claude: unknown, codex: unknown, gemini: unknown][] = [
-  [
-    "pre",
-    { action: "deny", reason: "no" },
-    inside("PreToolUse", { permissionDecision: "deny", permissionDecisionReason: "no" }),
-    inside("PreToolUse", { permissionDecision: "deny", permissionDecisionReason: "no" }),
-    { decision: "deny", reason: "no" },
-  ],
+  ["pre", { action: "deny", reason: "no" }, refusal("no"), refusal("no"), { decision: "deny", reason: "no" }],
   ["pre", { action: "allow" }, inside("PreToolUse", { permissionDecision: "allow" }), undefined, { decision: "allow" }],
   [
     "pre",
     { action: "ask", reason: "sure?" },
     inside("PreToolUse", { permissionDecision: "ask", permissionDecisionReason: "sure?" }),
-    inside("PreToolUse", {
-      permissionDecision: "deny",
-      permissionDecisionReason: "A person has to decide, but codex asks no one there: sure?",
-    }),
+    refusal("A person has to decide, but codex asks no one there: sure?"),
     { decision: "ask", reason: "sure?", systemMessage: "sure?" },
   ],
   [
@@ -40,12 +35,8 @@ const TABLE: [event: string, answer: Json, claude: unknown, codex: unknown, gemi
   [
     "pre",
     { action: "halt", reason: "enough" },
-    {
-      continue: false,
-      stopReason: "enough",
-      ...inside("PreToolUse", { permissionDecision: "deny", permissionDecisionReason: "enough" }),
-    },
-    inside("PreToolUse", { permissionDecision: "deny", permissionDecisionReason: "enough" }),
+    { continue: false, stopReason: "enough", ...refusal("enough") },
+    refusal("enough"),
     { continue: false, stopReason: "enough", decision: "deny", reason: "enough" },
   ],
   [
@@ -164,8 +155,8 @@ const HOSTS = ["claude", "codex", "gemini"] as const;
 
 /** The refusal of a call in the words of each host. */
 const REFUSED: { readonly [H in (typeof HOSTS)[number]]: (reason: string) => Json } = {
-  claude: (reason) => inside("PreToolUse", { permissionDecision: "deny", permissionDecisionReason: reason }),
-  codex: (reason) => inside("PreToolUse", { permissionDecision: "deny", permissionDecisionReason: reason }),
+  claude: refusal,
+  codex: refusal,
   gemini: (reason) => ({ decision: "deny", reason }),
 };
 

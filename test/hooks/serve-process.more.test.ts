@@ -5,9 +5,8 @@ import { test } from "node:test";
 import { absoluteLine } from "../../lib/hooks/install-line.ts";
 import { scriptedServer } from "../../lib/testing/server.ts";
 import { CROCHET, crochet } from "../_crochet.ts";
-import { isAlive } from "../_pty.ts";
 import { scratch } from "../_scratch.ts";
-import { until } from "../_until.ts";
+import { isAlive, until } from "../_until.ts";
 
 /** The same policy, "no rm", in each of the four kinds. */
 const KINDS: Record<string, string> = {

@@ -12,7 +12,7 @@ import { openSession } from "../../lib/agent/session.ts";
 import { type ExecRecord, tomlHooks, type TomlOptions } from "../../lib/hooks/toml.ts";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { scratch } from "../_scratch.ts";
-import { until } from "../_until.ts";
+import { isAlive, until } from "../_until.ts";
 
 /** A workspace with a hook.toml, an agent whose model says what it is given, and all that was told. */
 class Stage {
@@ -372,20 +372,8 @@ test("S1.17, U11: an interrupt ends the command with everything it started", asy
   const end = stage.execs.find((e) => e.type === "exec_end");
   assert.ok(end?.type === "exec_end" && end.status === "cancelled");
   assert.equal(stage.model.requests.length, 0);
-  const child = Number(stage.read("child.pid"));
-  await until("what the command started has ended", () => !isAlive(child));
+  await until("what the command started has ended", () => !isAlive(join(stage.path, "child.pid")));
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    // One that has ended stays in the table until its parent has looked: it counts as gone.
-    const status = `/proc/${pid}/status`;
-    return !existsSync(status) || !/^State:\s+Z/m.test(readFileSync(status, "utf8"));
-  } catch {
-    return false;
-  }
-}
 
 test("S1.11: without 'timeout' a command has all the time it takes", async () => {
   await using stage = new Stage(

@@ -69,13 +69,7 @@ export interface ShellTry {
 /** What a real shell in a sandbox without network makes of each: whether it had its effect, and what it printed. */
 export function tryInShell(tries: readonly ShellTry[]): { worked: boolean; printed: string }[] {
   const input = tries.map(({ effect, calls }) => `${effect} ${shells(calls).map(encoded).join(" ")}\n`).join("");
-  const box = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run"];
-  const flags = ["--unshare-net", "--unshare-pid", "--unshare-ipc", "--die-with-parent", ...box, "--chdir", "/tmp"];
-  const { stdout, stderr } = spawnSync("bwrap", [...flags, "bash", "-c", DRIVER], {
-    input,
-    encoding: "utf8",
-    maxBuffer: 1e8,
-  });
+  const { stdout, stderr } = inBox(DRIVER, input, ["--unshare-net", "--unshare-pid", "--unshare-ipc"]);
   const lines = stdout.trim().split("\n");
   if (lines.length !== tries.length) throw new Error(`${lines.length} answers to ${tries.length} tries: ${stderr}`);
   return lines.map((line) => {
@@ -84,11 +78,12 @@ export function tryInShell(tries: readonly ShellTry[]): { worked: boolean; print
   });
 }
 
+const APART = [...["user", "net", "pid", "ipc", "uts"].map((what) => `--unshare-${what}`), "--cap-drop", "ALL"];
+
 /** Runs a script where nothing of the machine can be changed or reached. */
-export function inBox(script: string, input = ""): { stdout: string; stderr: string } {
-  const apart = ["user", "net", "pid", "ipc", "uts"].map((what) => `--unshare-${what}`);
+export function inBox(script: string, input = "", apart = APART): { stdout: string; stderr: string } {
   const box = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run"];
-  const flags = [...apart, "--cap-drop", "ALL", "--die-with-parent", ...box, "--chdir", "/tmp"];
+  const flags = [...apart, "--die-with-parent", ...box, "--chdir", "/tmp"];
   return spawnSync("bwrap", [...flags, "bash", "-c", script], { input, encoding: "utf8", maxBuffer: 1e8 });
 }
 

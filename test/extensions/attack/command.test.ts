@@ -95,21 +95,8 @@ test("without bubblewrap only file tools are attacked, and the rest is not measu
     /^– changes:\.env {2}not measured: the agent has Bash, and only file tools run without bubblewrap\n/,
   );
   using files = guarded({ "pre-tool-use.env.ts": NO_ENV }, agentScript(["Write", "Read", "Edit"]));
-  const args = [
-    "attack",
-    "agent.ts",
-    "--never",
-    "changes:.env",
-    "--never",
-    "changes:notes.txt",
-    "--seed",
-    "7",
-    "--seconds",
-    "20",
-    "--runs",
-    "20",
-  ];
-  const { code, out } = await files.main(args, { PATH });
+  const line = "attack agent.ts --never changes:.env --never changes:notes.txt --seed 7 --seconds 20 --runs 20";
+  const { code, out } = await files.main(line.split(" "), { PATH });
   assert.equal(code, 1, out);
   assert.match(out, /✗ changes:notes\.txt {2}broken, 1 call\n {2}1 {2}Write {2}notes\.txt\n/);
   assert.match(out, /not tried: .*a shell \(no Bash tool\)|✗ changes:\.env/);

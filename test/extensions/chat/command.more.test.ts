@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { isAlive } from "../../_pty.ts";
-import { until } from "../../_until.ts";
+import { isAlive, until } from "../../_until.ts";
 import { bash, BYPASS, chat, pty, sent, TREE } from "./_chat.ts";
 
 test(

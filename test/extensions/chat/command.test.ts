@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { CROCHET } from "../../_crochet.ts";
 import { place } from "../../_place.ts";
-import { isAlive, Pty } from "../../_pty.ts";
-import { until } from "../../_until.ts";
+import { Pty } from "../../_pty.ts";
+import { isAlive, until } from "../../_until.ts";
 import { bash, BYPASS, chat, pty, sent, TREE } from "./_chat.ts";
 
 test("chat: text is shown as it comes, and Esc ends a model that has fallen silent", pty, async () => {

@@ -3,9 +3,8 @@ import { join } from "node:path";
 import { existsSync } from "node:fs";
 import { CROCHET, start } from "../../_crochet.ts";
 import { place } from "../../_place.ts";
-import { isAlive } from "../../_pty.ts";
 import { RUNTIME } from "../../_runtime.ts";
-import { until } from "../../_until.ts";
+import { isAlive, until } from "../../_until.ts";
 
 test("RECORD 10: a kill of record ends the program that it runs, and its children", async () => {
   const loops = (name: string) =>
