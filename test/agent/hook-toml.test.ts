@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { agent, type HookContext, hookToml, type RunOptions } from "crochet";
@@ -8,8 +7,8 @@ import { scripted, scriptedServer } from "crochet/testing";
 import runCommand from "../../lib/cli/run.ts";
 import trust from "../../lib/cli/trust.ts";
 import { textOf } from "../../lib/core/messages.ts";
-import { openSandbox } from "../../lib/permissions/sandbox.ts";
 import { readLoggedRun } from "../../lib/log/logged-run.ts";
+import { noSandbox } from "../_needs.ts";
 import { place } from "../_place.ts";
 import { until } from "../_until.ts";
 
@@ -121,12 +120,7 @@ export default agent({ from: import.meta.url, hooks: [], model: scripted([], { t
   assert.equal(readFileSync(join(here.cwd, "ends"), "utf8"), "x\n");
 });
 
-const skip = await openSandbox({ mode: "workspace", roots: [tmpdir()] }).then(
-  () => false as const,
-  (error: Error) => error.message,
-);
-
-test("S1.16, U16: a command of hook.toml runs in the sandbox of the run", { skip }, async () => {
+test("S1.16, U16: a command of hook.toml runs in the sandbox of the run", { skip: noSandbox }, async () => {
   using here = place();
   const outside = join(here.home, "outside");
   here.put({ ".agent/hook.toml": `[turn_start]\n${sh(`touch inside; touch ${outside}`)}` });

@@ -17,7 +17,8 @@ import { openSession } from "../../lib/agent/session.ts";
 import type { Effect, Tool, ToolContext, ToolReturn } from "../../lib/core/tool.ts";
 import { type PermissionGate, permitter } from "../../lib/permissions/gate.ts";
 import { tool } from "../../lib/tools/make-tool.ts";
-import type { ScriptedReply } from "../../lib/testing/index.ts";
+import type { ScriptEntry } from "../../lib/models/scripted.ts";
+import { scripted, type ScriptedReply } from "../../lib/testing/index.ts";
 import { type FakeClock, fakeClock } from "./_clock.ts";
 
 export interface Setting
@@ -102,6 +103,13 @@ export function stage(setting: Setting): Stage {
     },
     warnings: () => events.flatMap((e) => e.type === "warning" ? [e.message] : []),
   };
+}
+
+/** A stage of a model that says this, prompted once: with that model and the Result. */
+export async function played(replies: readonly ScriptEntry[], setting: Omit<Setting, "model">) {
+  const model = scripted(replies);
+  const made = stage({ tools: [echo], ...setting, model });
+  return { ...made, model, result: await made.run() };
 }
 
 const MOST_CALLS = 300;

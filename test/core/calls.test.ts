@@ -7,7 +7,7 @@ import type { Tool } from "../../lib/core/tool.ts";
 import { tool } from "../../lib/tools/make-tool.ts";
 import { context, deny, halt, modify } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
-import { act, boom, calls, echo, fail, last, results, stage, watch } from "./_stage.ts";
+import { act, boom, calls, echo, fail, last, played, results, stage, watch } from "./_stage.ts";
 
 /** A tool that writes down when it starts and ends, and takes `ms` of the clock for each letter it is given. */
 function timed(
@@ -163,20 +163,21 @@ function guard(e: EventOf<"pre-tool-use">) {
 test("U8, U17: a call ends as exactly one of success, failure, denied and invalid, and hooks see what they should", async () => {
   for (const [name, reply, outcome, content, expected] of OUTCOMES) {
     const seen: string[] = [];
-    const model = scripted([reply, { text: "done" }]);
-    const s = stage({ model, tools: [echo, fail, boom], hooks: [watch(seen), { preToolUse: guard }] });
-    const result = await s.run();
-    assert.equal(result.stop, "done", name);
+    const s = await played([reply, { text: "done" }], {
+      tools: [echo, fail, boom],
+      hooks: [watch(seen), { preToolUse: guard }],
+    });
+    assert.equal(s.result.stop, "done", name);
     const ends = s.events.filter((e) => e.type === "tool_end");
     assert.deepEqual(ends.map((e) => e.outcome), [outcome], name);
     assert.match(ends[0]!.content, content, name);
-    const [answer, ...more] = results(result.messages);
+    const [answer, ...more] = results(s.result.messages);
     assert.deepEqual(more, [], name);
     assert.match(String(answer!.content), content, name);
     assert.equal(answer!.is_error, outcome !== "success", name);
     const noted = seen.map((w) => w.split(" ")[0]!).filter((w) => /tool-(use|denied)|^error/.test(w));
     assert.deepEqual(noted, expected, name);
-    model.done();
+    s.model.done();
   }
 });
 
@@ -272,8 +273,7 @@ test("S4.24: hooks of a call see its tool, id, input as it stands and as the mod
 });
 
 test("S4.24: tool_end carries what hooks added to a call before and after it, also after a denial", async () => {
-  const s = stage({
-    model: scripted([calls(["Echo", "a"], ["Fail", "f"], ["Boom", "b"]), calls(["Echo", "c"]), { text: "done" }]),
+  const s = await played([calls(["Echo", "a"], ["Fail", "f"], ["Boom", "b"]), calls(["Echo", "c"]), { text: "done" }], {
     tools: [echo, fail, boom],
     hooks: {
       preToolUse: (e) =>
@@ -285,7 +285,6 @@ test("S4.24: tool_end carries what hooks added to a call before and after it, al
       postToolUse: (e) => e.input.say === "c" ? undefined : context(`after ${e.tool_name}`),
     },
   });
-  await s.run();
   const ends = s.events.flatMap((e) =>
     e.type === "tool_end" ? [[e.id.at(-1), e.contexts?.map(({ text }) => text)]] : []
   );
@@ -321,15 +320,12 @@ test("U8: a denied call is in the Result, and tool-denied carries who and why", 
 });
 
 test("U8: a denied call stays denied, and is reported once, even if a hook of tool-denied ends the run", async () => {
-  const s = stage({
-    model: scripted([calls(["Echo", "a"], ["Echo", "b"])]),
-    tools: [echo],
+  const s = await played([calls(["Echo", "a"], ["Echo", "b"])], {
     hooks: { preToolUse: refuse, toolDenied: (_, ctx) => ctx.abort("enough") },
   });
-  const result = await s.run();
-  assert.equal(result.stop, "error");
+  assert.equal(s.result.stop, "error");
   assert.deepEqual(s.events.flatMap((e) => e.type === "tool_end" ? [e.outcome] : []), ["denied", "interrupted"]);
-  assert.deepEqual(results(result.messages).map((r) => r.content), [
+  assert.deepEqual(results(s.result.messages).map((r) => r.content), [
     "Denied by hook refuse: not here",
     "The call was interrupted before it ran",
   ]);

@@ -5,9 +5,8 @@ import type { HookRecord, HookRun } from "../../lib/core/hook.ts";
 import { compileMatcher, missing } from "../../lib/hooks/hook-matcher.ts";
 import { expectEvent } from "../../lib/input/nearest.ts";
 import { allow, deny, halt, type HookText, modify } from "../../lib/core/verdict.ts";
-import { scripted } from "../../lib/testing/index.ts";
 import { type Answering, env, folded, POST, post, PRE, pre, ran, STOP, stop } from "./_fired.ts";
-import { named, record, stage, watch, within } from "./_stage.ts";
+import { named, played, record, watch, within } from "./_stage.ts";
 
 test("U4, S0.11, S3.14: hooks are asked by priority, lower first, ties in the order of the list", async () => {
   const asked: string[] = [];
@@ -194,8 +193,7 @@ test("U18: the ledger names every hook that was considered, and why it was passe
 
 test("U18: each event of a run leaves its record, also if every hook lets it pass", async () => {
   const seen: string[] = [];
-  const s = stage({ model: scripted([{ text: "hi" }]), hooks: watch(seen) });
-  await s.run();
+  const s = await played([{ text: "hi" }], { hooks: watch(seen) });
   const records = s.events.flatMap((e) => e.type === "fired" ? [[e.event, e.folded.runs.length]] : []);
   assert.deepEqual(records, seen.map((event) => [event, 1]));
 });

@@ -5,7 +5,7 @@ import { invalidConversation } from "../../lib/core/messages.ts";
 import { ModelError } from "../../lib/core/model.ts";
 import { deny, halt, modify } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
-import { act, calls, echo, OPENING, results, shown, stage, watch, within } from "./_stage.ts";
+import { act, calls, echo, OPENING, played, results, shown, stage, watch, within } from "./_stage.ts";
 
 test("U17: mid-stream errors and cuts are tried again while nothing has happened, with growing waits", async () => {
   const model = scripted([{ text: "ha", error: "overloaded_error" }, { text: "lf", cut: 3 }, { text: "whole" }]);
@@ -172,10 +172,7 @@ test("a listener that throws at a background hook also ends the run", async () =
 
 test("U15: the store is waited for, and a message it cannot keep ends the run with every call answered", async () => {
   const saved: number[] = [];
-  const model = scripted([calls(["Echo", "a"]), { text: "never" }]);
-  const s = stage({
-    model,
-    tools: [echo],
+  const s = await played([calls(["Echo", "a"]), { text: "never" }], {
     state: {
       save: (message, index) => {
         saved.push(index);
@@ -183,10 +180,9 @@ test("U15: the store is waited for, and a message it cannot keep ends the run wi
       },
     },
   });
-  const result = await s.run();
-  assert.equal(result.stop, "error");
-  assert.equal(result.error!.message, "disk full");
+  assert.equal(s.result.stop, "error");
+  assert.equal(s.result.error!.message, "disk full");
   assert.deepEqual(saved, [0, 1, 2]);
-  assert.deepEqual(results(result.messages), [{ content: "The call was interrupted before it ran", is_error: true }]);
-  assert.equal(invalidConversation(result.messages), undefined);
+  assert.deepEqual(results(s.result.messages), [{ content: "The call was interrupted before it ran", is_error: true }]);
+  assert.equal(invalidConversation(s.result.messages), undefined);
 });

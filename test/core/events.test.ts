@@ -15,7 +15,7 @@ import { type Message, user } from "../../lib/core/messages.ts";
 import { sampleEvent } from "../../lib/hooks/samples.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { STOP } from "./_fired.ts";
-import { boom, calls, echo, fail, stage, write } from "./_stage.ts";
+import { boom, calls, echo, fail, played, stage, write } from "./_stage.ts";
 
 /** Each event that our loop fires, with what a host must give at least; the rest are defaults. */
 const OWN_FIRINGS = {
@@ -389,14 +389,11 @@ test("U2, S0.8: what a hook kept always equals what it saw, whenever it is read"
 
 test("U2: events share the messages of the conversation, and list them once", async () => {
   const lists: (readonly Message[])[] = [];
-  const s = stage({
-    model: scripted([calls(["Echo", "a"]), { text: "done" }]),
-    tools: [echo],
+  const s = await played([calls(["Echo", "a"]), { text: "done" }], {
     hooks: { stop: (event) => void lists.push(event.messages, event.messages) },
   });
-  const { messages } = await s.run();
   assert.equal(lists[0], lists[1]);
-  assert.deepEqual(lists[0]!.map((message) => messages.includes(message)), [true, true, true, true]);
+  assert.deepEqual(lists[0]!.map((message) => s.result.messages.includes(message)), [true, true, true, true]);
 });
 
 test("U2: the engine stamps id, time and place; a caller cannot", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { context, keepGoing } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
-import { calls, echo, last, named, shown, stage } from "./_stage.ts";
+import { calls, echo, last, named, played, shown, stage } from "./_stage.ts";
 
 test("U11: HookInput of turn-start follows the input in every request of its turn, in no later turn, never in the transcript", async () => {
   const model = scripted([calls(["Echo", "a"]), { text: "one" }, { text: "two" }]);
@@ -130,9 +130,7 @@ test("U5: what an async hook says is delivered at the next boundary: tool result
 
 test("what an async hook says while turn-start is asked is in the first request of that turn", async () => {
   const asked = Promise.withResolvers<void>();
-  const model = scripted([{ text: "done" }]);
-  const s = stage({
-    model,
+  const s = await played([{ text: "done" }], {
     hooks: [
       named("late", "user-prompt-submit", () => asked.promise.then(() => context("in time")), { mode: "async" }),
       named("slow", "turn-start", async () => {
@@ -141,6 +139,5 @@ test("what an async hook says while turn-start is asked is in the first request 
       }),
     ],
   });
-  await s.run();
-  assert.match(last(model.requests[0]).join(" "), /Context from hook late: in time/);
+  assert.match(last(s.model.requests[0]).join(" "), /Context from hook late: in time/);
 });

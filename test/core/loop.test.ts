@@ -3,17 +3,14 @@ import { test } from "node:test";
 import { invalidConversation } from "../../lib/core/messages.ts";
 import { context, deny, keepGoing } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
-import { boom, calls, echo, OPENING, results, shown, stage, watch, write } from "./_stage.ts";
+import { boom, calls, echo, OPENING, played, results, shown, stage, watch, write } from "./_stage.ts";
 
 const CLOSING = ["stop", "turn-end", "agent-stop", "session-end"];
 
 test("S4.23: PreGeneration runs once before the loop, PostGeneration once after stop let go, which it cannot restart", async () => {
   for (const last of [deny("go on"), { continue: true, reason: "go on" }, context("go on")]) {
     const seen: string[] = [];
-    const model = scripted([calls(["Echo", "a"]), { text: "one" }, { text: "two" }]);
-    const s = stage({
-      model,
-      tools: [echo],
+    const s = await played([calls(["Echo", "a"]), { text: "one" }, { text: "two" }], {
       hooks: [watch(seen, ({ event }) => ["iteration", "stop"].includes(event)), {
         preGeneration: () => void seen.push("PreGeneration"),
         stop: ({ stop_hook_active }) => stop_hook_active ? undefined : keepGoing("more"),
@@ -23,10 +20,10 @@ test("S4.23: PreGeneration runs once before the loop, PostGeneration once after 
         },
       }],
     });
-    const { stop, text } = await s.run();
+    const { stop, text } = s.result;
     assert.deepEqual([stop, text], ["done", "two"]);
     assert.deepEqual(seen, ["PreGeneration", "iteration", "iteration", "stop", "iteration", "stop", "PostGeneration"]);
-    model.done();
+    s.model.done();
   }
 });
 
@@ -203,11 +200,9 @@ test("U17: an empty reply is kept as one that says so", async () => {
 });
 
 test("streaming: events are reported as they happen, in order, with the agent's id", async () => {
-  const model = scripted([{ thinking: "hm", text: "let me look", tools: [{ name: "Echo", input: { say: "a" } }] }, {
+  const s = await played([{ thinking: "hm", text: "let me look", tools: [{ name: "Echo", input: { say: "a" } }] }, {
     text: "ok",
-  }]);
-  const s = stage({ model, tools: [echo] });
-  await s.run();
+  }], { tools: [echo] });
   assert.deepEqual(s.events.map((e) => e.type), [
     ...["start", "message", "thinking", "text", "usage", "message", "tool_start", "tool_end", "message"],
     ...["text", "usage", "message", "end"],

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { assistant, type Message, user } from "../../lib/core/messages.ts";
 import { context, deny, halt, modify } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
-import { calls, echo, last, named, said, shown, stage, watch } from "./_stage.ts";
+import { calls, echo, last, named, played, said, shown, stage, watch } from "./_stage.ts";
 
 test("U6: session-start: context stands before the first user input; deny and halt are ignored with a warning", async () => {
   const model = scripted([{ text: "hi" }, { text: "again" }]);
@@ -26,43 +26,36 @@ test("U6: session-start: context stands before the first user input; deny and ha
 });
 
 test("U6: user-prompt-submit: modify replaces the prompt, context stands after it or before it as its dialect wants", async () => {
-  const model = scripted([{ text: "hi" }]);
-  const s = stage({
-    model,
+  const s = await played([{ text: "hi" }], {
     hooks: [
       named("m", "user-prompt-submit", (e) => modify(e.prompt.toUpperCase())),
       named("c", "user-prompt-submit", () => context("after")),
       named("b", "user-prompt-submit", () => 0, { read: () => ({ contexts: [{ text: "before", place: "before" }] }) }),
     ],
   });
-  await s.run("go");
-  assert.deepEqual(last(model.requests[0]), [said("b", "before"), "GO", said("c", "after")]);
+  assert.deepEqual(last(s.model.requests[0]), [said("b", "before"), "GO", said("c", "after")]);
 });
 
 test("U6: user-prompt-submit: a denial drops the prompt: no agent, no request, nothing in the transcript, the reason shown", async () => {
   const seen: string[] = [];
-  const s = stage({
-    model: scripted([{ text: "never" }]),
+  const s = await played([{ text: "never" }], {
     hooks: [watch(seen), named("no", "user-prompt-submit", () => deny("rude"))],
   });
-  const result = await s.run("go");
-  assert.equal(result.stop, "denied");
-  assert.equal(result.text, "Prompt dropped by hook no: rude");
-  assert.deepEqual(result.messages, []);
+  assert.equal(s.result.stop, "denied");
+  assert.equal(s.result.text, "Prompt dropped by hook no: rude");
+  assert.deepEqual(s.result.messages, []);
   assert.deepEqual(seen, ["session-start", "user-prompt-submit", "session-end"]);
 });
 
 test("U6: user-prompt-submit: halt ends quietly before any request", async () => {
-  const s = stage({ model: scripted([]), hooks: named("h", "user-prompt-submit", () => halt("closed")) });
-  const { stop, text, messages, error } = await s.run("go");
+  const s = await played([], { hooks: named("h", "user-prompt-submit", () => halt("closed")) });
+  const { stop, text, messages, error } = s.result;
   assert.deepEqual([stop, text, messages, error], ["halted", "Operation stopped by hook: closed", [], undefined]);
 });
 
 test("U6, S0.4: agent-start: modify replaces the task, context joins the first message", async () => {
   const noted: unknown[] = [];
-  const model = scripted([{ text: "hi" }]);
-  const s = stage({
-    model,
+  const s = await played([{ text: "hi" }], {
     hooks: [
       named("m", "agent-start", (e) => {
         noted.push([e.agent_id, e.task, e.agent_type]);
@@ -70,16 +63,14 @@ test("U6, S0.4: agent-start: modify replaces the task, context joins the first m
       }),
     ],
   });
-  await s.run("go");
   assert.deepEqual(noted, [["session-1", "go", "tester"]]);
-  assert.deepEqual(last(model.requests[0]), ["other", said("m", "look")]);
+  assert.deepEqual(last(s.model.requests[0]), ["other", said("m", "look")]);
 });
 
 test("U6: agent-start: a denied agent does not run, and still has its agent-stop", async () => {
   const seen: string[] = [];
-  const s = stage({ model: scripted([]), hooks: [watch(seen), named("no", "agent-start", () => deny("not today"))] });
-  const result = await s.run();
-  assert.deepEqual([result.stop, result.text, result.messages], ["denied", "Blocked by hook: not today", []]);
+  const s = await played([], { hooks: [watch(seen), named("no", "agent-start", () => deny("not today"))] });
+  assert.deepEqual([s.result.stop, s.result.text, s.result.messages], ["denied", "Blocked by hook: not today", []]);
   assert.deepEqual(seen.slice(2), ["agent-start", "agent-stop", "session-end"]);
 });
 
@@ -126,13 +117,11 @@ test("turn-start: a changed history keeps the new prompt, even if it joined an e
 
 test("turn-start: a history the model would refuse is the hook's failure, which ends the run", async () => {
   for (const messages of [[assistant("I begin")], "none", [user("a"), assistant([])]]) {
-    const s = stage({
-      model: scripted([]),
+    const s = await played([], {
       hooks: named("bad", "turn-start", () => modify({ messages: messages as Message[] })),
     });
-    const result = await s.run();
-    assert.equal(result.stop, "error");
-    assert.match(result.error!.message, /Hook bad failed on turn-start: Cannot use the changed messages/);
+    assert.equal(s.result.stop, "error");
+    assert.match(s.result.error!.message, /Hook bad failed on turn-start: Cannot use the changed messages/);
   }
 });
 
@@ -157,17 +146,12 @@ test("U6: turn-start: a refused turn makes no request, no stop and no turn-end; 
 });
 
 test("U6: turn-start: context follows the input and is kept", async () => {
-  const model = scripted([{ text: "ok" }]);
-  const s = stage({ model, hooks: named("c", "turn-start", () => context("note")) });
-  const { messages } = await s.run("go");
-  assert.deepEqual(shown(messages[0]), ["go", said("c", "note")]);
+  const s = await played([{ text: "ok" }], { hooks: named("c", "turn-start", () => context("note")) });
+  assert.deepEqual(shown(s.result.messages[0]), ["go", said("c", "note")]);
 });
 
 test("S4.11, C21: iteration changes the system prompt and appends messages for one call only", async () => {
-  const model = scripted([calls(["Echo", "a"]), calls(["Echo", "b"]), { text: "done" }]);
-  const s = stage({
-    model,
-    tools: [echo],
+  const s = await played([calls(["Echo", "a"]), calls(["Echo", "b"]), { text: "done" }], {
     hooks: {
       iteration: (e) => {
         if (e.iteration === 0) return modify({ system: `${e.request.system} Twice.`, append: "psst" });
@@ -175,16 +159,15 @@ test("S4.11, C21: iteration changes the system prompt and appends messages for o
       },
     },
   });
-  const result = await s.run();
-  assert.deepEqual(model.requests.map((r) => r.system), ["You test. Twice.", "You test.", "You test."]);
-  assert.deepEqual(model.requests[0]!.messages.map(shown), [["go", "psst"]]);
-  assert.deepEqual(model.requests[1]!.messages.slice(2).map(shown), [
+  assert.deepEqual(s.model.requests.map((r) => r.system), ["You test. Twice.", "You test.", "You test."]);
+  assert.deepEqual(s.model.requests[0]!.messages.map(shown), [["go", "psst"]]);
+  assert.deepEqual(s.model.requests[1]!.messages.slice(2).map(shown), [
     ['toolu_scripted_0001: "a"', "really"],
     ["yes"],
     ["so?"],
   ]);
-  assert.equal(JSON.stringify(result.messages).includes("psst"), false);
-  assert.equal(model.requests[2]!.messages.length, 5);
+  assert.equal(JSON.stringify(s.result.messages).includes("psst"), false);
+  assert.equal(s.model.requests[2]!.messages.length, 5);
 });
 
 test("iteration: messages the model would refuse are the hook's failure", async () => {
@@ -194,18 +177,15 @@ test("iteration: messages the model would refuse are the hook's failure", async 
       content: [{ type: "tool_use", id: "x", name: "y", input: {} }],
     }]]
   ) {
-    const s = stage({ model: scripted([]), hooks: named("bad", "iteration", () => modify({ append } as never)) });
-    const result = await s.run();
-    assert.equal(result.stop, "error");
-    assert.match(result.error!.message, /Hook bad failed on iteration: Cannot append/);
+    const s = await played([], { hooks: named("bad", "iteration", () => modify({ append } as never)) });
+    assert.equal(s.result.stop, "error");
+    assert.match(s.result.error!.message, /Hook bad failed on iteration: Cannot append/);
   }
 });
 
 test("S0.8: what an iteration hook does to the request it sees changes nothing that is sent", async () => {
   const refused: string[] = [];
-  const model = scripted([{ text: "ok" }]);
-  const s = stage({
-    model,
+  const s = await played([{ text: "ok" }], {
     hooks: {
       iteration: (e) => {
         const { messages } = e.request;
@@ -219,9 +199,8 @@ test("S0.8: what an iteration hook does to the request it sees changes nothing t
       },
     },
   });
-  await s.run();
   assert.deepEqual(refused, ["TypeError", "TypeError"]);
-  assert.deepEqual(last(model.requests[0]), ["go"]);
+  assert.deepEqual(last(s.model.requests[0]), ["go"]);
 });
 
 test("U6, S4.12: iteration: deny or a failure ends the run with an error; context joins the messages", async () => {
@@ -231,12 +210,11 @@ test("U6, S4.12: iteration: deny or a failure ends the run with an error; contex
     }]
   ) {
     const seen: string[] = [];
-    const s = stage({ model: scripted([]), hooks: [watch(seen), named("no", "iteration", run)] });
-    const result = await s.run();
-    assert.equal(result.stop, "error");
-    assert.match(result.error!.message, /no.*enough/);
+    const s = await played([], { hooks: [watch(seen), named("no", "iteration", run)] });
+    assert.equal(s.result.stop, "error");
+    assert.match(s.result.error!.message, /no.*enough/);
     assert.deepEqual(seen.slice(-2), ["agent-stop", "session-end"]);
-    assert.deepEqual(result.messages.map(shown), [["go"]]);
+    assert.deepEqual(s.result.messages.map(shown), [["go"]]);
   }
   const model = scripted([{ text: "ok" }]);
   await stage({ model, hooks: named("c", "iteration", () => context("note")) }).run();

@@ -5,7 +5,7 @@ import type { EventOf } from "../../lib/core/events.ts";
 import { tool } from "../../lib/tools/make-tool.ts";
 import { allow, ask, context, deny, modify, type Opinion } from "../../lib/core/verdict.ts";
 import { scripted } from "../../lib/testing/index.ts";
-import { act, calls, echo, named, results, said, shown, stage, watch, write } from "./_stage.ts";
+import { act, calls, echo, named, played, results, said, shown, stage, watch, write } from "./_stage.ts";
 
 test("S0.14, S2.12, S4.14: pre-tool-use: a denied tool is not run and the reason reaches the model as an error result", async () => {
   const rows: [CodeHooks, string][] = [
@@ -26,21 +26,19 @@ test("S0.14, S2.12, S4.14: pre-tool-use: a denied tool is not run and the reason
   ];
   for (const [hooks, content] of rows) {
     let ran = false;
-    const model = scripted([calls(["Do"]), { text: "done" }]);
-    const s = stage({ model, tools: [act("Do", "write", () => (ran = true, "ran"))], hooks });
-    const result = await s.run();
+    const s = await played([calls(["Do"]), { text: "done" }], {
+      tools: [act("Do", "write", () => (ran = true, "ran"))],
+      hooks,
+    });
     assert.equal(ran, false);
-    assert.deepEqual(results(model.requests[1]!.messages), [{ content, is_error: true }]);
-    assert.equal(result.stop, "done");
+    assert.deepEqual(results(s.model.requests[1]!.messages), [{ content, is_error: true }]);
+    assert.equal(s.result.stop, "done");
   }
 });
 
 test("S0.2, S0.3, S0.15, S4.7, S4.8: pre-tool-use: the tool runs with the new input as a whole; history keeps the model's own", async () => {
   const seen: unknown[] = [];
-  const model = scripted([calls(["Echo", "a"]), { text: "done" }]);
-  const s = stage({
-    model,
-    tools: [echo],
+  const s = await played([calls(["Echo", "a"]), { text: "done" }], {
     hooks: {
       preToolUse: [
         (e) => {
@@ -52,10 +50,9 @@ test("S0.2, S0.3, S0.15, S4.7, S4.8: pre-tool-use: the tool runs with the new in
       postToolUse: (e) => void seen.push([e.input, e.original_input]),
     },
   });
-  const { messages } = await s.run();
-  assert.deepEqual(results(messages), [{ content: "abc", is_error: false }]);
+  assert.deepEqual(results(s.result.messages), [{ content: "abc", is_error: false }]);
   assert.deepEqual(seen, [["Echo", { say: "a" }], [{ say: "abc" }, { say: "a" }]]);
-  assert.deepEqual(messages[1]!.content.map((b) => (b as { input?: unknown }).input), [{ say: "a" }]);
+  assert.deepEqual(s.result.messages[1]!.content.map((b) => (b as { input?: unknown }).input), [{ say: "a" }]);
 });
 
 test("S0.15, U3: pre-tool-use: a new input replaces the old one, and is never merged into it", async () => {
@@ -80,15 +77,12 @@ test("S0.15, U3: pre-tool-use: a new input replaces the old one, and is never me
 
 test("U6: pre-tool-use: a rewritten input is validated again; a bad rewrite never runs and is named", async () => {
   let ran = false;
-  const model = scripted([calls(["Do", "a"]), { text: "done" }]);
-  const s = stage({
-    model,
+  const s = await played([calls(["Do", "a"]), { text: "done" }], {
     tools: [act("Do", "write", () => (ran = true, "ran"))],
     hooks: named("clumsy", "pre-tool-use", () => modify({ say: 5 })),
   });
-  const result = await s.run();
   assert.equal(ran, false);
-  const [answer] = results(result.messages);
+  const [answer] = results(s.result.messages);
   assert.match(
     String(answer!.content),
     /^PreToolUse hook for Do returned updatedInput that failed schema validation: say: .*\(hook clumsy\)/,
@@ -97,9 +91,7 @@ test("U6: pre-tool-use: a rewritten input is validated again; a bad rewrite neve
 });
 
 test("S4.9, C22: contexts of tool hooks are text blocks after all tool_results, in order, also beside a denial", async () => {
-  const model = scripted([calls(["Echo", "a"], ["Write", "b"]), { text: "done" }]);
-  const s = stage({
-    model,
+  const s = await played([calls(["Echo", "a"], ["Write", "b"]), { text: "done" }], {
     tools: [echo, write],
     hooks: [
       named("p", "pre-tool-use", (e, ctx) => {
@@ -109,8 +101,7 @@ test("S4.9, C22: contexts of tool hooks are text blocks after all tool_results, 
       named("q", "post-tool-use", (e) => context(`post ${e.tool_name}`)),
     ],
   });
-  const { messages } = await s.run();
-  assert.deepEqual(shown(messages[2]), [
+  assert.deepEqual(shown(s.result.messages[2]), [
     'toolu_scripted_0001: "a"',
     'toolu_scripted_0002: "Denied by hook p: no"',
     said("p", "pre Echo"),
@@ -121,17 +112,13 @@ test("S4.9, C22: contexts of tool hooks are text blocks after all tool_results, 
 });
 
 test("U6: post-tool-use: deny leaves the result and adds feedback, all of it in order", async () => {
-  const model = scripted([calls(["Echo", "a"]), { text: "done" }]);
-  const s = stage({
-    model,
-    tools: [echo],
+  const s = await played([calls(["Echo", "a"]), { text: "done" }], {
     hooks: [
       named("lint", "post-tool-use", () => deny("tabs")),
       named("size", "post-tool-use", () => ({ ...deny("long"), context: "see RULES" })),
     ],
   });
-  const { messages } = await s.run();
-  assert.deepEqual(shown(messages[2]), [
+  assert.deepEqual(shown(s.result.messages[2]), [
     'toolu_scripted_0001: "a"',
     "Feedback from hook lint: tabs",
     "Feedback from hook size: long",
@@ -140,10 +127,7 @@ test("U6: post-tool-use: deny leaves the result and adds feedback, all of it in 
 });
 
 test("post-tool-use: a dialect's own words and contexts may stand inside the tool_result", async () => {
-  const model = scripted([calls(["Echo", "a"]), { text: "done" }]);
-  const s = stage({
-    model,
-    tools: [echo],
+  const s = await played([calls(["Echo", "a"]), { text: "done" }], {
     hooks: named("host", "post-tool-use", () => 0, {
       read: () => ({
         decision: "deny",
@@ -156,8 +140,7 @@ test("post-tool-use: a dialect's own words and contexts may stand inside the too
       }),
     }),
   });
-  const { messages } = await s.run();
-  assert.deepEqual(results(messages), [{
+  assert.deepEqual(results(s.result.messages), [{
     content: "a\n\nBlocked: R\n\n<system-reminder>\nHost context: one\ntwo\n</system-reminder>",
     is_error: false,
   }]);
@@ -178,24 +161,20 @@ test("U6: post-tool-use: modify replaces the result: a text, a whole result, nul
     [null, "a", false, "a"],
   ];
   for (const [value, content, is_error, response] of rows) {
-    const model = scripted([calls(["Echo", "a"]), { text: "done" }]);
-    const s = stage({
-      model,
-      tools: [echo],
+    const s = await played([calls(["Echo", "a"]), { text: "done" }], {
       hooks: { postToolUse: [() => modify("first"), () => modify(value as string)] },
     });
-    const { messages } = await s.run();
-    assert.deepEqual(results(messages), [{ content, is_error }]);
+    assert.deepEqual(results(s.result.messages), [{ content, is_error }]);
     assert.deepEqual(s.events.find((e) => e.type === "tool_end")!.response, response);
   }
 });
 
 test("post-tool-use: a result the model could not read is the hook's failure, and the tool's own stays", async () => {
   for (const value of [5, {}, { content: 5 }, { content: [1] }, { response: { n: 1 } }, true]) {
-    const model = scripted([calls(["Echo", "a"]), { text: "done" }]);
-    const s = stage({ model, tools: [echo], hooks: named("bad", "post-tool-use", () => modify(value as string)) });
-    const { messages } = await s.run();
-    assert.deepEqual(results(messages), [{ content: "a", is_error: false }]);
+    const s = await played([calls(["Echo", "a"]), { text: "done" }], {
+      hooks: named("bad", "post-tool-use", () => modify(value as string)),
+    });
+    assert.deepEqual(results(s.result.messages), [{ content: "a", is_error: false }]);
     assert.match(s.warnings()[0]!, /^Hook bad failed on post-tool-use: Cannot/);
   }
 });
@@ -229,11 +208,11 @@ test("U3: ask without a person refuses the call with the hook's question; allow 
     [allow(), "a", false],
   ];
   for (const [answer, content, is_error] of rows) {
-    const model = scripted([calls(["Echo", "a"]), { text: "done" }]);
-    const s = stage({ model, tools: [echo], hooks: named("h", "pre-tool-use", () => answer) });
-    const result = await s.run();
-    assert.deepEqual(results(result.messages), [{ content, is_error }]);
-    assert.deepEqual(result.denials.map((d) => d.by), is_error ? ["h"] : []);
+    const s = await played([calls(["Echo", "a"]), { text: "done" }], {
+      hooks: named("h", "pre-tool-use", () => answer),
+    });
+    assert.deepEqual(results(s.result.messages), [{ content, is_error }]);
+    assert.deepEqual(s.result.denials.map((d) => d.by), is_error ? ["h"] : []);
   }
 });
 
@@ -246,40 +225,32 @@ test("U3: a person is asked if a hook wants that, a notification fires, and the 
   for (const [reply, content] of rows) {
     const seen: string[] = [];
     const questions: unknown[] = [];
-    const model = scripted([calls(["Echo", "a"]), { text: "done" }]);
-    const s = stage({
-      model,
-      tools: [echo],
+    const s = await played([calls(["Echo", "a"]), { text: "done" }], {
       hooks: [watch(seen), named("h", "pre-tool-use", () => ({ action: "ask", reason: "sure?" }))],
       askPerson: (call, reason) => {
         questions.push([call.tool_name, call.input, reason]);
         return Promise.resolve(reply);
       },
     });
-    const result = await s.run();
     assert.deepEqual(questions, [["Echo", { say: "a" }, "sure?"]]);
     assert.equal(seen.includes("permission-request Echo"), false);
     assert.equal(seen.includes("notification"), true);
-    assert.deepEqual(results(result.messages), [{ content, is_error: reply.behavior === "deny" }]);
+    assert.deepEqual(results(s.result.messages), [{ content, is_error: reply.behavior === "deny" }]);
   }
 });
 
 test("U3: allow never overrides a deny rule, nor a rule that asks; rules see the rewritten input", async () => {
   const ruled: unknown[] = [];
   for (const behavior of ["deny", "ask"] as const) {
-    const model = scripted([calls(["Echo", "a"]), { text: "done" }]);
-    const s = stage({
-      model,
-      tools: [echo],
+    const s = await played([calls(["Echo", "a"]), { text: "done" }], {
       hooks: { preToolUse: [() => modify({ say: "b" }), () => allow()] },
       permit: (call, verdict) => {
         ruled.push([call.input, verdict]);
         return { behavior, reason: `a rule says ${behavior}`, rule: "Echo(*)" };
       },
     });
-    const result = await s.run();
-    assert.deepEqual(results(result.messages), [{ content: `a rule says ${behavior}`, is_error: true }]);
-    assert.deepEqual(result.denials.map((d) => d.by), ["Echo(*)"]);
+    assert.deepEqual(results(s.result.messages), [{ content: `a rule says ${behavior}`, is_error: true }]);
+    assert.deepEqual(s.result.denials.map((d) => d.by), ["Echo(*)"]);
   }
   assert.deepEqual(ruled, [[{ say: "b" }, "allow"], [{ say: "b" }, "allow"]]);
 });

@@ -38,6 +38,14 @@ async function failureOf(
   return error;
 }
 
+/** Begins a reply, and for the Messages API its first block. */
+function begin(response: ServerResponse, send: (text: string) => boolean, asking: Asking = ask): void {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  if (asking !== ask) return;
+  send('data: {"type":"message_start","message":{}}\n\n');
+  send('data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n');
+}
+
 /** Sends a text again and again, as fast as it is taken, or every few milliseconds. */
 function forever(response: ServerResponse, send: (text: string) => boolean, text: string, ms = 0): void {
   const next = () => {
@@ -113,11 +121,7 @@ test("a model gives up on a reply of empty pieces", async () => {
   for (const [asking, sign] of empty) {
     const error = await failureOf(
       (response, send) => {
-        response.writeHead(200, { "content-type": "text/event-stream" });
-        if (asking === ask) {
-          send('data: {"type":"message_start","message":{}}\n\n');
-          send('data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n');
-        }
+        begin(response, send, asking);
         forever(response, send, `data: ${sign}\n\n`, 5);
       },
       { idleTimeout: 10_000, timeout: 200 },
@@ -173,11 +177,7 @@ test("DOORS 16: a reply whose text has no end is given up at 16 MiB of it, in wh
     let sent = 0;
     const error = await failureOf(
       (response, send) => {
-        response.writeHead(200, { "content-type": "text/event-stream" });
-        if (asking === ask) {
-          send('data: {"type":"message_start","message":{}}\n\n');
-          send('data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n');
-        }
+        begin(response, send, asking);
         forever(response, (text) => send(text) && ++sent > 0, `data: ${event}\n\n`);
       },
       {},

@@ -8,6 +8,7 @@ import { openSandbox } from "../../lib/permissions/sandbox.ts";
 import { scripted } from "../../lib/testing/index.ts";
 import { BashOutput, type BashOutputResponse } from "../../lib/tools/background.ts";
 import { Bash, type BashResponse } from "../../lib/tools/bash.ts";
+import { withEnv } from "../_env.ts";
 import { noSandbox } from "../_needs.ts";
 import { scratch } from "../_scratch.ts";
 import { serve } from "../_server.ts";
@@ -26,18 +27,12 @@ function confined(body: (bench: Bench) => Promise<void>, network = false): Promi
 
 /** Without bubblewrap on the path, or with one of ours. */
 async function without<T>(body: () => Promise<T>, files: Readonly<Record<string, string>> = {}): Promise<T> {
-  const path = process.env.PATH;
   using empty = scratch();
   for (const [name, text] of Object.entries(files)) writeFileSync(join(empty.path, name), text, { mode: 0o755 });
   for (const name of ["bash", "cat", "sh", "sleep", "touch"]) {
     if (existsSync(`/usr/bin/${name}`)) symlinkSync(`/usr/bin/${name}`, join(empty.path, name));
   }
-  process.env.PATH = empty.path;
-  try {
-    return await body();
-  } finally {
-    process.env.PATH = path;
-  }
+  return await withEnv({ PATH: empty.path }, body);
 }
 
 test("a sandbox that cannot be had is a refusal that says how to get it, never a command without one", () =>

@@ -269,6 +269,13 @@ test("texts go along where the variable that other instrumentations read asks fo
   assert.match(String(attributes["gen_ai.output.messages"]), /an answer/);
 });
 
+/** A package of OpenTelemetry of this code. */
+const api = (code: string) => ({
+  "node_modules/@opentelemetry/api/package.json":
+    '{ "name": "@opentelemetry/api", "type": "module", "main": "index.js" }',
+  "node_modules/@opentelemetry/api/index.js": code,
+});
+
 test("nothing of OpenTelemetry is loaded where nobody collects spans, and no run fails for want of it", () => {
   const script = `
     import { agent } from "./lib/index.ts";
@@ -279,11 +286,7 @@ test("nothing of OpenTelemetry is loaded where nobody collects spans, and no run
     globalThis[Symbol.for("opentelemetry.js.api.1")] = { version: "1.9.0", trace: {} };
     console.log(without, early, await run(), globalThis.loaded);
   `;
-  const out = besideCopy(script, {
-    "node_modules/@opentelemetry/api/package.json":
-      '{ "name": "@opentelemetry/api", "type": "module", "main": "index.js" }',
-    "node_modules/@opentelemetry/api/index.js": 'globalThis.loaded = true; throw new Error("broken");',
-  });
+  const out = besideCopy(script, api('globalThis.loaded = true; throw new Error("broken");'));
   assert.equal(out, "done false done true\n");
 });
 
@@ -300,11 +303,7 @@ test("where the packages that send spans are missing, a run says so in one line,
     delete process.env.OTEL_SDK_DISABLED;
     console.log(await run(), globalThis.loaded, await run());
   `;
-  const out = besideCopy(script, {
-    "node_modules/@opentelemetry/api/package.json":
-      '{ "name": "@opentelemetry/api", "type": "module", "main": "index.js" }',
-    "node_modules/@opentelemetry/api/index.js": "globalThis.loaded = true; export const trace = {};",
-  });
+  const out = besideCopy(script, api("globalThis.loaded = true; export const trace = {};"));
   const [off, said, on, ...more] = out.trimEnd().split("\n");
   assert.deepEqual([off, on, more], ["done false", "done true done", []]);
   assert.match(

@@ -1,17 +1,14 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { agent, anthropic } from "crochet";
 import { scriptedServer } from "crochet/testing";
-import { Bash, Edit, openSandbox, Read } from "crochet/tools";
+import { Bash, Edit, Read } from "crochet/tools";
+import { noSandbox } from "../_needs.ts";
 import { scratch } from "../_scratch.ts";
 
-const usable = await openSandbox({ mode: "workspace", roots: [tmpdir()] }).then(() => true, () => false);
-const skip = usable ? false : "bubblewrap is not installed, or may not make namespaces here";
-
-test("an agent fixes a failing project with Read, Edit and Bash, inside the sandbox", { skip }, async () => {
+test("an agent fixes a failing project with Read, Edit and Bash, inside the sandbox", { skip: noSandbox }, async () => {
   using folder = scratch();
   const cwd = folder.path;
   writeFileSync(join(cwd, "sum.sh"), "echo $(($1 - $2))\n");
