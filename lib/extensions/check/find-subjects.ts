@@ -47,7 +47,10 @@ async function fromFile(path: string, options: FindOptions): Promise<FoundSubjec
   }
   // With --event a module is a hook of ours, and any other script one of the host.
   const ours = options.event === undefined ? isOurs(name) : /\.[cm]?[jt]s$/.test(name);
-  if (SCRIPT.test(name) && (!ours || isForeign(dirname(path)))) return await scriptSubjects(path, options);
+  if (SCRIPT.test(name) && (!ours || isForeign(dirname(path)))) {
+    const subjects = await scriptSubjects(path, options);
+    return { subjects, problems: subjects.length > 0 ? [] : [`Cannot check '${name}': ${UNKNOWN_EVENT}`] };
+  }
   try {
     return { subjects: [fileSubject(readHookFile(path, options.event), options)], problems: [] };
   } catch (error) {
@@ -144,18 +147,14 @@ export function upwards(folder: string): string[] {
   return folder === dirname(folder) ? [] : [folder, ...upwards(dirname(folder))];
 }
 
-/** A script of another host: its event is that of `--event`, of settings around that name it, or its own name. */
-async function scriptSubjects(path: string, options: FindOptions): Promise<FoundSubjects> {
+/** A script of another host; none if neither `--event`, settings around that name it nor its own name say its event. */
+async function scriptSubjects(path: string, options: FindOptions): Promise<readonly Subject[]> {
   const name = basename(path);
-  if (options.event === undefined) {
-    const registered = await registeredSubjects(path, options);
-    if (registered.length > 0) return { subjects: registered, problems: [] };
-  }
+  const registered = options.event === undefined ? await registeredSubjects(path, options) : [];
+  if (registered.length > 0) return registered;
   const stem = name.replace(/\..*$/, "");
   const event = options.event ?? (resolveEvent(stem) && stem);
-  if (event === undefined) {
-    return { subjects: [], problems: [`Cannot check '${name}': ${UNKNOWN_EVENT}`] };
-  }
+  if (event === undefined) return [];
   const text = readFileSync(path, "utf8");
   const moment = parseMoment(event.replace(/^[^@]+/, kebab));
   const executable = text.startsWith("#!") && isExecutable(path);
@@ -165,7 +164,7 @@ async function scriptSubjects(path: string, options: FindOptions): Promise<Found
   const host = options.host ?? folder ?? "claude";
   const subject = fileSubject(file, { ...options, event, host }, runnerOf(file));
   const shown = options.event === undefined ? `${name} (${pascal(moment.event)})` : name;
-  return { subjects: [{ ...subject, name: shown, project }], problems: [] };
+  return [{ ...subject, name: shown, project }];
 }
 
 const UNKNOWN_EVENT = "neither its name nor settings say its event: add --event, such as --event stop";
@@ -182,9 +181,9 @@ async function fromScripts(folder: string, options: FindOptions): Promise<FoundS
   const subjects = new Map<string, Subject>();
   for (const path of names.map((name) => join(folder, name))) {
     const found = await scriptSubjects(path, options);
-    for (const subject of found.subjects) subjects.set(subject.name, subject);
-    if (found.subjects.length > 0 || !isExecutable(path)) continue;
-    const { subjects: [any] } = await scriptSubjects(path, { ...options, event: "stop" });
+    for (const subject of found) subjects.set(subject.name, subject);
+    if (found.length > 0 || !isExecutable(path)) continue;
+    const [any] = await scriptSubjects(path, { ...options, event: "stop" });
     subjects.set(basename(path), { ...any!, name: basename(path), skip: UNKNOWN_EVENT });
   }
   return { subjects: [...subjects.values()], problems: [] };

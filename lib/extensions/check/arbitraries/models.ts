@@ -102,7 +102,7 @@ function callsOf(fc: FastCheck, options: ModelArbitraryOptions): Arbitrary<Calle
     throw new TypeError(`Cannot make models: ${tool === undefined ? "'tools' is empty" : "give 'tool' or 'tools'"}`);
   }
   const calls = tools.map(({ name, input_schema }) =>
-    (inputs[name] ?? new Maker(input_schema).of(input_schema, 0)).map((input) => ({ name, input } as Called))
+    (inputs[name] ?? valuesOf(fc, input_schema, input_schema)).map((input) => ({ name, input } as Called))
   );
   return fc.oneof({ withCrossShrink: true }, ...calls);
 }
@@ -114,97 +114,88 @@ const DEEPEST = 5;
 
 const WORDS = ["hello", "a", "2026-01-01", "src/app.ts"];
 
-/** Makes values that a JSON Schema describes. What only a validator can tell (`not`, `if`) is not looked at. */
-class Maker {
-  readonly #fc = fastCheck();
-  readonly #root: Node;
+/** Values that a JSON Schema describes. What only a validator can tell (`not`, `if`) is not looked at. */
+function valuesOf(fc: FastCheck, root: JsonSchema, given: unknown, depth = 0): Arbitrary<unknown> {
+  const node = wholeOf(root, given);
+  const { anyOf = node.oneOf, oneOf: _, ...rest } = node;
+  const inner = (one: unknown) => valuesOf(fc, root, one, depth + 1);
+  if (node.const !== undefined) return fc.constant(node.const);
+  if (Array.isArray(node.enum)) return fc.constantFrom(...node.enum);
+  const among = (nodes: readonly Node[]) => fc.oneof({ withCrossShrink: true }, ...nodes.map(inner));
+  if (Array.isArray(anyOf)) return among(anyOf.map((one) => ({ allOf: [rest, one] })));
+  if (Array.isArray(node.type)) return among(node.type.map((type) => ({ ...node, type })));
+  const kinds: { readonly [type: string]: () => Arbitrary<unknown> } = {
+    string: () => textsOf(fc, node),
+    integer: () => multiplesOf(fc, node),
+    number: () => multiplesOf(fc, { multipleOf: 1 / 1024, ...node }),
+    boolean: () => fc.boolean(),
+    null: () => fc.constant(null),
+    array: () => listsOf(fc, node, depth, inner),
+    object: () => objectsOf(fc, node, depth, inner),
+  };
+  const type = node.type ?? (node.properties || node.required ? "object" : node.items ? "array" : "any");
+  return (kinds[type] ?? (() => fc.jsonValue({ maxDepth: 1 })))();
+}
 
-  constructor(root: JsonSchema) {
-    this.#root = root;
-  }
+/** A node with what it refers to, and with all of `allOf`. */
+function wholeOf(root: Node, given: unknown): Node {
+  if (!isObject(given)) return {};
+  const { $ref, allOf, ...own } = given as Node;
+  const pointer = /^#(?:\/(.*))?$/s.exec(String($ref));
+  const keys = pointer?.[1]?.split("/").map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~")) ?? [];
+  const target = pointer && keys.reduce<any>((at, key) => at?.[key], root);
+  const parts = [...(target ? [target] : []), ...(allOf ?? [])].map((part) => wholeOf(root, part));
+  return parts.reduce((all, part) => ({
+    ...all,
+    ...part,
+    ...((all.properties || part.properties) && { properties: { ...all.properties, ...part.properties } }),
+    ...((all.required || part.required) && { required: [...all.required ?? [], ...part.required ?? []] }),
+  }), own);
+}
 
-  of(given: unknown, depth: number): Arbitrary<unknown> {
-    const fc = this.#fc;
-    const node = this.#whole(given);
-    const { anyOf = node.oneOf, oneOf: _, ...rest } = node;
-    if (node.const !== undefined) return fc.constant(node.const);
-    if (Array.isArray(node.enum)) return fc.constantFrom(...node.enum);
-    const among = (nodes: readonly Node[]) =>
-      fc.oneof({ withCrossShrink: true }, ...nodes.map((one) => this.of(one, depth + 1)));
-    if (Array.isArray(anyOf)) return among(anyOf.map((one) => ({ allOf: [rest, one] })));
-    if (Array.isArray(node.type)) return among(node.type.map((type) => ({ ...node, type })));
-    const kinds: { readonly [type: string]: () => Arbitrary<unknown> } = {
-      string: () => this.#text(node),
-      integer: () => this.#multiple(node),
-      number: () => this.#multiple({ multipleOf: 1 / 1024, ...node }),
-      boolean: () => fc.boolean(),
-      null: () => fc.constant(null),
-      array: () => this.#list(node, depth),
-      object: () => this.#object(node, depth),
-    };
-    const type = node.type ?? (node.properties || node.required ? "object" : node.items ? "array" : "any");
-    return (kinds[type] ?? (() => fc.jsonValue({ maxDepth: 1 })))();
-  }
+function textsOf(fc: FastCheck, { pattern, format, minLength = 0, maxLength = Infinity }: Node): Arbitrary<string> {
+  const day = fc.integer({ min: 0, max: 4_000_000_000 }).map((second) => new Date(second * 1000).toISOString());
+  const formats: { readonly [format: string]: () => Arbitrary<string> } = {
+    "date-time": () => day,
+    date: () => day.map((text) => text.slice(0, 10)),
+    time: () => day.map((text) => text.slice(11)),
+    email: () => fc.emailAddress(),
+    uri: () => fc.webUrl(),
+    uuid: () => fc.uuid(),
+  };
+  const fits = (text: string) => [...text].length >= minLength && [...text].length <= maxLength;
+  if (typeof pattern === "string") return fc.stringMatching(new RegExp(pattern, "u")).filter(fits);
+  if (typeof format === "string" && Object.hasOwn(formats, format)) return formats[format]!().filter(fits);
+  const long = (text: string) => minLength > 0 ? text.padEnd(2 * minLength, "a") : text;
+  return textArbitrary(fc, WORDS).map((text) => fits(text) ? text : [...long(text)].slice(0, maxLength).join(""));
+}
 
-  /** A node with what it refers to, and with all of `allOf`. */
-  #whole(given: unknown): Node {
-    if (!isObject(given)) return {};
-    const { $ref, allOf, ...own } = given as Node;
-    const pointer = /^#(?:\/(.*))?$/s.exec(String($ref));
-    const keys = pointer?.[1]?.split("/").map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~")) ?? [];
-    const target = pointer && keys.reduce<any>((at, key) => at?.[key], this.#root);
-    const parts = [...(target ? [target] : []), ...(allOf ?? [])].map((part) => this.#whole(part));
-    return parts.reduce((all, part) => ({
-      ...all,
-      ...part,
-      ...((all.properties || part.properties) && { properties: { ...all.properties, ...part.properties } }),
-      ...((all.required || part.required) && { required: [...all.required ?? [], ...part.required ?? []] }),
-    }), own);
-  }
+function multiplesOf(fc: FastCheck, node: Node): Arbitrary<number> {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf: step = 1 } = node;
+  const min = Math.max(minimum ?? -Infinity, exclusiveMinimum === undefined ? -Infinity : exclusiveMinimum + step);
+  const max = Math.min(maximum ?? Infinity, exclusiveMaximum === undefined ? Infinity : exclusiveMaximum - step);
+  const from = Math.ceil((Number.isFinite(min) ? min : Math.min(-1_000_000, max)) / step);
+  const to = Math.floor((Number.isFinite(max) ? max : Math.max(1_000_000, min)) / step);
+  return fc.integer({ min: from, max: Math.max(from, to) }).map((count) => count * step);
+}
 
-  #text({ pattern, format, minLength = 0, maxLength = Infinity }: Node): Arbitrary<string> {
-    const fc = this.#fc;
-    const day = fc.integer({ min: 0, max: 4_000_000_000 }).map((second) => new Date(second * 1000).toISOString());
-    const formats: { readonly [format: string]: () => Arbitrary<string> } = {
-      "date-time": () => day,
-      date: () => day.map((text) => text.slice(0, 10)),
-      time: () => day.map((text) => text.slice(11)),
-      email: () => fc.emailAddress(),
-      uri: () => fc.webUrl(),
-      uuid: () => fc.uuid(),
-    };
-    const fits = (text: string) => [...text].length >= minLength && [...text].length <= maxLength;
-    if (typeof pattern === "string") return fc.stringMatching(new RegExp(pattern, "u")).filter(fits);
-    if (typeof format === "string" && Object.hasOwn(formats, format)) return formats[format]!().filter(fits);
-    const long = (text: string) => minLength > 0 ? text.padEnd(2 * minLength, "a") : text;
-    return textArbitrary(fc, WORDS).map((text) => fits(text) ? text : [...long(text)].slice(0, maxLength).join(""));
-  }
+type Inner = (schema: unknown) => Arbitrary<unknown>;
 
-  #multiple(node: Node): Arbitrary<number> {
-    const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf: step = 1 } = node;
-    const min = Math.max(minimum ?? -Infinity, exclusiveMinimum === undefined ? -Infinity : exclusiveMinimum + step);
-    const max = Math.min(maximum ?? Infinity, exclusiveMaximum === undefined ? Infinity : exclusiveMaximum - step);
-    const from = Math.ceil((Number.isFinite(min) ? min : Math.min(-1_000_000, max)) / step);
-    const to = Math.floor((Number.isFinite(max) ? max : Math.max(1_000_000, min)) / step);
-    return this.#fc.integer({ min: from, max: Math.max(from, to) }).map((count) => count * step);
-  }
+function listsOf(fc: FastCheck, node: Node, depth: number, inner: Inner): Arbitrary<unknown> {
+  const { items, prefixItems = [], minItems = 0, maxItems = 3, uniqueItems } = node;
+  const first: Arbitrary<unknown>[] = prefixItems.map(inner);
+  const least = Math.max(0, minItems - first.length);
+  const most = items === false || depth >= DEEPEST ? least : Math.max(least, maxItems - first.length);
+  const length = { minLength: least, maxLength: most };
+  const item = most > 0 ? inner(items) : fc.constant(null);
+  const rest = uniqueItems ? fc.uniqueArray(item, { ...length, selector: JSON.stringify }) : fc.array(item, length);
+  return fc.tuple(fc.tuple(...first), rest).map(([before, after]) => [...before, ...after]);
+}
 
-  #list({ items, prefixItems = [], minItems = 0, maxItems = 3, uniqueItems }: Node, depth: number): Arbitrary<unknown> {
-    const fc = this.#fc;
-    const first: Arbitrary<unknown>[] = prefixItems.map((item: unknown) => this.of(item, depth + 1));
-    const least = Math.max(0, minItems - first.length);
-    const most = items === false || depth >= DEEPEST ? least : Math.max(least, maxItems - first.length);
-    const length = { minLength: least, maxLength: most };
-    const item = most > 0 ? this.of(items, depth + 1) : fc.constant(null);
-    const rest = uniqueItems ? fc.uniqueArray(item, { ...length, selector: JSON.stringify }) : fc.array(item, length);
-    return fc.tuple(fc.tuple(...first), rest).map(([before, after]) => [...before, ...after]);
-  }
-
-  #object({ properties = {}, required = [] }: Node, depth: number): Arbitrary<unknown> {
-    const keys: string[] = required;
-    const names = [...new Set([...Object.keys(properties), ...keys])]
-      .filter((name) => depth < DEEPEST || keys.includes(name));
-    const fields = Object.fromEntries(names.map((name) => [name, this.of(properties[name], depth + 1)]));
-    return this.#fc.record(fields, { requiredKeys: keys, noNullPrototype: true });
-  }
+function objectsOf(fc: FastCheck, node: Node, depth: number, inner: Inner): Arbitrary<unknown> {
+  const { properties = {}, required = [] } = node;
+  const names = [...new Set<string>([...Object.keys(properties), ...required])]
+    .filter((name) => depth < DEEPEST || required.includes(name));
+  const fields = Object.fromEntries(names.map((name) => [name, inner(properties[name])]));
+  return fc.record(fields, { requiredKeys: required, noNullPrototype: true });
 }

@@ -55,14 +55,8 @@ export interface Example
   readonly leaves?: { readonly [path: string]: Words | null };
 }
 
-class BadExample extends TypeError {
-  override name = "BadExample";
-  readonly path: readonly (string | number)[];
-  constructor(path: readonly (string | number)[], why: string) {
-    super(why);
-    this.path = path;
-  }
-}
+/** Makes the error for a part of a list of examples. */
+type Mistake = (path: readonly (string | number)[], why: string) => HookLoadError;
 
 const isText = (value: unknown) => typeof value === "string";
 const isWords = (value: unknown) => value === null || isText(value) || value instanceof RegExp;
@@ -95,67 +89,69 @@ export const FIELDS: { readonly [field: string]: { readonly is: Check; readonly 
   says: { is: KINDS["a text"], expected: "expected the text a model would answer" },
 };
 
-/** Reads the examples of a hook. @throws {BadExample} that names the field and what would fit */
-export function readExampleList(given: unknown, file: string): Example[] {
+/** Reads the examples of a hook. @throws {HookLoadError} that names the field and what would fit */
+export function readExampleList(
+  given: unknown,
+  file: string,
+  mistake: Mistake = (_, why) => new HookLoadError(file, undefined, why),
+): Example[] {
   if (!Array.isArray(given)) {
-    throw new BadExample([], "its examples are not a list: write one or more examples in a list");
+    throw mistake([], "its examples are not a list: write one or more examples in a list");
   }
-  if (given.length === 0) throw new BadExample([], "its list of examples is empty: add one, or leave the list out");
-  return given.map((one, i) => readExample(one, i, file));
+  if (given.length === 0) throw mistake([], "its list of examples is empty: add one, or leave the list out");
+  return given.map((one, i) => readExample(one, i, file, mistake));
 }
 
-function readExample(given: unknown, i: number, file: string): Example {
+function readExample(given: unknown, i: number, file: string, mistake: Mistake): Example {
   if (!isObject(given)) {
-    throw new BadExample([i], `example ${i + 1} is ${JSON.stringify(given)}: expected { event: { … }, expect: … }`);
+    throw mistake([i], `example ${i + 1} is ${JSON.stringify(given)}: expected { event: { … }, expect: … }`);
   }
   for (const [field, value] of Object.entries(given)) {
     const { is, expected } = Object.hasOwn(FIELDS, field) ? FIELDS[field]! : {};
     if (!is) {
       const why = `example ${i + 1} has a field '${field}': did you mean '${nearest(field, Object.keys(FIELDS))}'?`;
-      throw new BadExample([i, field], why);
+      throw mistake([i, field], why);
     }
     if (value === undefined || is[0](value)) continue;
-    throw new BadExample([i, field], `${field} of example ${i + 1} does not fit: ${expected}`);
+    throw mistake([i, field], `${field} of example ${i + 1} does not fit: ${expected}`);
   }
   const { name, event = {}, after = [], leaves, env = {}, expect: _, ...more } = given as HookExample;
   let expect: Expected;
   try {
     expect = readExpected(given.expect);
   } catch (error) {
-    throw new BadExample([i, "expect"], `what example ${i + 1} expects cannot be read, ${(error as Error).message}`);
+    throw mistake([i, "expect"], `what example ${i + 1} expects cannot be read, ${(error as Error).message}`);
   }
   return {
     name: name ?? `${sayEvent(event)}: ${sayExpected(expect)}`,
     where: `${file} example ${i + 1}`,
-    event: checkedEvent(event, [i, "event"]),
-    after: after.map((one, n) => checkedEvent(one, [i, "after", n])),
+    event: checkedEvent(event, [i, "event"], mistake),
+    after: after.map((one, n) => checkedEvent(one, [i, "after", n], mistake)),
     expect,
-    ...(leaves !== undefined && { leaves: readLeaves(leaves, i) }),
+    ...(leaves !== undefined && { leaves: readLeaves(leaves, i, mistake) }),
     env,
     ...Object.fromEntries(Object.entries(more).filter(([, value]) => value !== undefined)),
   };
 }
 
-function readLeaves(leaves: JsonObject, i: number): NonNullable<Example["leaves"]> {
+function readLeaves(leaves: JsonObject, i: number, mistake: Mistake): NonNullable<Example["leaves"]> {
   return Object.fromEntries(
     Object.entries(leaves).map(([path, words]) => {
       try {
         return [path, words === null ? null : readWords(words)];
       } catch (error) {
-        throw new BadExample([i, "leaves", path], `leaves of example ${i + 1} do not fit: ${(error as Error).message}`);
+        throw mistake([i, "leaves", path], `leaves of example ${i + 1} do not fit: ${(error as Error).message}`);
       }
     }),
   );
 }
 
 /** An event that names itself names one that exists. */
-function checkedEvent(fields: JsonObject, path: readonly (string | number)[]): JsonObject {
+function checkedEvent(fields: JsonObject, path: readonly (string | number)[], mistake: Mistake): JsonObject {
   const { event = fields.hook_event_name } = fields;
   if (event !== undefined && (typeof event !== "string" || resolveEvent(event) === undefined)) {
-    throw new BadExample(
-      [...path, "event"],
-      `${JSON.stringify(event)} is not an event: expected a name such as pre-tool-use`,
-    );
+    const why = `${JSON.stringify(event)} is not an event: expected a name such as pre-tool-use`;
+    throw mistake([...path, "event"], why);
   }
   return fields;
 }
@@ -180,24 +176,13 @@ async function exported(file: HookFile): Promise<readonly Example[]> {
   const folder = { root: dirname(file.path), shared: "", sharedFiles: [] };
   const version = hashOf(file.text, 16);
   const { examples } = await importModule(folder, file.path, version) as { examples?: unknown };
-  if (examples === undefined) return [];
-  try {
-    return readExampleList(examples, file.name);
-  } catch (error) {
-    if (error instanceof BadExample) throw new HookLoadError(file.name, undefined, error.message);
-    throw error;
-  }
+  return examples === undefined ? [] : readExampleList(examples, file.name);
 }
 
 async function beside(file: HookFile): Promise<readonly Example[]> {
   const path = sidecarsOf(file.at).find((candidate) => existsSync(candidate));
   if (path === undefined) return [];
   const name = basename(path);
-  const yaml = await readYaml(readFileSync(path, "utf8"), name);
-  try {
-    return readExampleList(yaml.value, name);
-  } catch (error) {
-    if (error instanceof BadExample) throw yaml.mistake(error.path, error.message);
-    throw error;
-  }
+  const { value, mistake } = await readYaml(readFileSync(path, "utf8"), name);
+  return readExampleList(value, name, mistake);
 }
