@@ -5,7 +5,7 @@ import { thrownWords } from "../../core/shown.ts";
 import { HookFolder } from "../../hooks/folder.ts";
 import { hooksKeeper } from "../../hooks/hook-trust.ts";
 import { openSandbox } from "../../permissions/sandbox.ts";
-import { Backtest, type Finding, leftOut } from "./backtest.ts";
+import { type Backtest, backtestOf, type Finding, leftOut } from "./backtest.ts";
 import { findSessions, type LogProblem } from "../import/sessions/find-session.ts";
 import { readSession } from "../import/sessions/read-session.ts";
 import { pathFrom } from "../../cli/show/call-subject.ts";
@@ -54,7 +54,7 @@ export default judgingCommand(USAGE, "hook", async ({ words, flags }, io, judge)
       [path, ...agents].some((file) => (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) >= since)
     );
     judge.plan(...records.map(({ name }) => name));
-    const backtest = new Backtest(records, { signal: io.signal, since });
+    const backtest = backtestOf(records, { signal: io.signal, since });
     const line = new ProgressLine(io);
     const began = performance.now();
     let done = 0;

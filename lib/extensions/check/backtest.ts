@@ -46,47 +46,38 @@ const HOSTS = { claude, codex };
 const MISSING =
   /\bENOENT\b|No such file or directory|\bnot found\b|Cannot find (?:module|package)|in a backtest as the log|\bFileNotFoundError\b|\bNotFound:/i;
 
-/** Fires hooks over what was recorded in sessions, each by itself, and notes what they would have done: nothing of it is done. */
-export class Backtest {
-  readonly #hooks: readonly { readonly record: HookRecord; readonly tally: HookTally }[];
-  readonly #signal: AbortSignal;
-  readonly #since: number;
-  readonly fired = { prompt: 0, call: 0, stop: 0 };
+export type Backtest = ReturnType<typeof backtestOf>;
 
-  /** Only hooks with a say may be given: the others may write down or send on what happens, as if it happened now. */
-  constructor(records: readonly HookRecord[], { signal, since }: { signal: AbortSignal; since: number }) {
-    this.#hooks = records.map((record) => {
-      return { record, tally: { hook: record.name, asked: 0, failed: 0, missing: 0, findings: [] } };
-    });
-    this.#signal = signal;
-    this.#since = since;
-  }
-
-  get tallies(): readonly HookTally[] {
-    return this.#hooks.map(({ tally }) => tally);
-  }
-
+/**
+ * Fires hooks over what was recorded in sessions, each by itself, and notes what they would have done: nothing of it is done.
+ * Only hooks with a say may be given: the others may write down or send on what happens, as if it happened now.
+ */
+export function backtestOf(
+  records: readonly HookRecord[],
+  { signal, since }: { readonly signal: AbortSignal; readonly since: number },
+) {
+  const tallies = records.map(({ name }): HookTally => {
+    return { hook: name, asked: 0, failed: 0, missing: 0, findings: [] };
+  });
+  const fired = { prompt: 0, call: 0, stop: 0 };
   /** Gives what could not be played: one moment that cannot takes none of the others away. */
-  async play(session: HostSession): Promise<LogProblem[]> {
+  const play = async (session: HostSession): Promise<LogProblem[]> => {
     const problems: LogProblem[] = [];
     const values = new Map<string, HookEnv["values"]>();
     for (const moment of session.moments) {
-      if (moment.at < this.#since) continue;
-      if (this.#signal.aborted) break;
-      this.fired[moment.kind]++;
+      if (moment.at < since) continue;
+      if (signal.aborted) break;
+      fired[moment.kind]++;
       if (!values.has(moment.lane)) values.set(moment.lane, new Map());
       try {
-        for (const wire of wireEvents(moment, session)) {
-          await this.#fire(wire, moment, session, values.get(moment.lane)!);
-        }
+        for (const wire of wireEvents(moment, session)) await fireAt(wire, moment, session, values.get(moment.lane)!);
       } catch (error) {
         problems.push({ path: moment.path, line: moment.line, why: thrownWords(error) });
       }
     }
     return problems;
-  }
-
-  async #fire(wire: JsonObject, moment: Moment, session: HostSession, values: HookEnv["values"]): Promise<void> {
+  };
+  const fireAt = async (wire: JsonObject, moment: Moment, session: HostSession, values: HookEnv["values"]) => {
     const heard = ourEvents(wire, HOSTS[session.host]);
     const { fired: { event }, toolNames: _, from: __, isOwn: ___, ...ids } = heard[0]!;
     const at = Number.isNaN(moment.at) ? Date.now() : moment.at;
@@ -94,17 +85,18 @@ export class Backtest {
       ...ids,
       clock: { ...systemClock, now: () => at },
       values,
-      signal: this.#signal,
+      signal,
       exec: (command) => {
         throw new Error(`Cannot run '${command}' in a backtest as the log does not have what it would have printed`);
       },
     });
-    for (const { record, tally } of this.#hooks) {
+    for (const [i, record] of records.entries()) {
       if (!record.on.some((on) => on.event === event)) continue;
+      const tally = tallies[i]!;
       for (const one of heard) {
         const { fired } = one;
         const { runs: [run], abort, decision } = await fire([underHostNames(record, one)], { ...fired }, env);
-        if (!run || run.skipped !== undefined || this.#signal.aborted) continue;
+        if (!run || run.skipped !== undefined || signal.aborted) continue;
         const { failure, opinion = {} } = run;
         tally.asked++;
         if (failure !== undefined) tally.failed++;
@@ -115,7 +107,8 @@ export class Backtest {
         if (abort || decision === "deny") break;
       }
     }
-  }
+  };
+  return { tallies, fired, play };
 }
 
 function findingOf(

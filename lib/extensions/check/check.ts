@@ -9,14 +9,12 @@ import { pathFrom } from "../../cli/show/call-subject.ts";
 import { needOwnFiles } from "../../runtime/own-copy.ts";
 import { HOST_NAMES, type HostName } from "../../hooks/hosts/index.ts";
 import { newSeed } from "../../testing/fast-check.ts";
-import type { Checked } from "./check-one.ts";
 import { againLine, type CheckAgain } from "./findings.ts";
 import { findSubjects } from "./find-subjects.ts";
 import { sandboxWorks, Time } from "./hook-lane.ts";
 import { sameFields } from "./laws/order.ts";
 import { plantedSecrets, Scratch } from "./scratch-project.ts";
 import { type CheckReport, type HookReport, type Law, LAWS } from "./check-report.ts";
-import type { Subject } from "./subject.ts";
 
 export interface CheckOptions {
   /** Where relative paths begin. @default the process's directory */
@@ -104,7 +102,17 @@ export async function check(paths: readonly string[], options: CheckOptions = {}
   const scratch = new Scratch();
   try {
     const session = sessionOf(options, { cwd, env, scratch, sandbox });
-    const checked = await pooled(subjects, session, { ...options, time });
+    const { checkSubject } = await import("./check-one.ts");
+    const atOnce = Math.min(availableParallelism(), subjects.length);
+    const end = performance.now() + 1000 * time;
+    let left = subjects.length;
+    const checked = await eachOf(subjects, { atOnce, signal: session.signal }, async (subject) => {
+      // What one hook leaves of its time is for those after it.
+      const own = new Time((end - performance.now()) * Math.min(atOnce, left) / left--);
+      const checked = await checkSubject(subject, session, own);
+      options.onHook?.(checked.report);
+      return checked;
+    });
     const { seed, runs, laws } = session;
     const rewrites = checked.flatMap((one) => one.rewrites);
     const ordered = laws.has("order") ? sameFields(rewrites, seed, againLine(paths, session)) : [];
@@ -174,21 +182,3 @@ function keepCase({ cwd, env }: Pick<CheckSession, "cwd" | "env">, name: string,
 }
 
 const SECONDS_EACH = 60;
-
-/** What one hook leaves of its time is for those after it. The reports are in the order of the hooks. */
-async function pooled(
-  subjects: readonly Subject[],
-  session: CheckSession,
-  { onHook, time }: CheckOptions & { readonly time: number },
-): Promise<Checked[]> {
-  const { checkSubject } = await import("./check-one.ts");
-  const atOnce = Math.min(availableParallelism(), subjects.length);
-  const end = performance.now() + 1000 * time;
-  let left = subjects.length;
-  return await eachOf(subjects, { atOnce, signal: session.signal }, async (subject) => {
-    const own = new Time((end - performance.now()) * Math.min(atOnce, left) / left--);
-    const checked = await checkSubject(subject, session, own);
-    onHook?.(checked.report);
-    return checked;
-  });
-}

@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { objectOf, quietly } from "../../core/json.ts";
+import { treeOf } from "../../files/tree.ts";
 import { HOSTS } from "../../hooks/hosts/index.ts";
 
 /** A project of more scripts is not searched to its end. */
@@ -16,18 +17,17 @@ export function isHostTool(name: string): boolean {
 export function isProjectTool(name: string, project: string): boolean {
   if (serversOf(project).some((server) => name.startsWith(server))) return true;
   const quoted = ['"', "'", "`"].map((quote) => `${quote}${name}${quote}`);
+  // A hook that names a tool does not prove that there is one.
+  const isMeant = (name: string, path: string) =>
+    !/^\.|^(?:node_modules|hooks)$/.test(name) && path.split("/").length <= MOST_DEPTH + 1;
   let left = MOST_FILES;
-  const isIn = (folder: string, depth: number): boolean =>
-    readdirSync(folder, { withFileTypes: true }).some((entry) => {
-      // A hook that names a tool does not prove that there is one.
-      if (/^\.|^(?:node_modules|hooks)$/.test(entry.name)) return false;
-      const path = join(folder, entry.name);
-      if (entry.isDirectory()) return depth < MOST_DEPTH && isIn(path, depth + 1);
-      if (!entry.isFile() || !SCRIPT.test(entry.name) || left-- <= 0) return false;
-      const text = readFileSync(path, "utf8");
-      return quoted.some((one) => text.includes(one));
-    });
-  return isIn(project, 0);
+  for (const [path, entry] of treeOf(project, { has: ({ name }, path) => isMeant(name, path) })) {
+    if (!entry.isFile() || !SCRIPT.test(entry.name)) continue;
+    if (left-- <= 0) return false;
+    const text = readFileSync(join(project, path), "utf8");
+    if (quoted.some((one) => text.includes(one))) return true;
+  }
+  return false;
 }
 
 /** Without a file that can be read there is no server to ask. */
