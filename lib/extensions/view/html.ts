@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { PACKAGE } from "../../runtime/own-copy.ts";
 import { sha256 } from "../../runtime/sha256.ts";
 import { endTone } from "./calls.ts";
-import type { Pair, View, WholeView } from "./shape.ts";
+import type { Pair, WholeView } from "./shape.ts";
 
 /** How many rows, and about how many characters of them, come before the script: enough for the first screen. */
 const FIRST_ROWS = 60;
@@ -10,7 +10,7 @@ const FIRST_LENGTH = 100_000;
 
 /** A run as one self-contained HTML file. */
 export function runPage(view: WholeView): string {
-  return page({ entry: "run.js", title: view.title, frame: runFrame(view), runs: [view] });
+  return page("run.js", view.title, runFrame(view), [view]);
 }
 
 /** Requests are drawn as runs are, without what a run came to. */
@@ -20,26 +20,23 @@ export function comparePage(
   pairs: readonly Pair[],
   are: "runs" | "requests" = "runs",
 ): string {
-  const title = `${a.title}: two ${are}`;
-  return page({ entry: "compare.js", title, frame: compareFrame(a, b, are === "runs"), runs: [a, b], pairs });
-}
-
-interface Page {
-  readonly entry: "run.js" | "compare.js";
-  readonly title: string;
-  readonly frame: string;
-  readonly runs: readonly WholeView[];
-  readonly pairs?: readonly Pair[];
+  return page("compare.js", `${a.title}: two ${are}`, compareFrame(a, b, are === "runs"), [a, b], pairs);
 }
 
 /** A long run paints as soon as a short one: most of it is behind the script. Nothing of it is markup: it is JSON. */
-function page({ entry, title, frame, runs, pairs }: Page): string {
+function page(
+  entry: "run.js" | "compare.js",
+  title: string,
+  frame: string,
+  runs: readonly WholeView[],
+  pairs?: readonly Pair[],
+): string {
   const { style, script } = pageAssets(entry);
   const part = ({ rows, sections }: WholeView, from: number, to?: number) => ({
     rows: rows.slice(from, to),
     sections: sections.slice(from, to),
   });
-  return wholePage({ title, style, script }, [
+  return wholePage(title, style, script, [
     frame,
     ...runs.map((run, i) => json(`view-${i}`, { ...run, ...part(run, 0, firstRows(run)) })),
     ...(pairs ? [json("pairs", pairs)] : []),
@@ -49,10 +46,7 @@ function page({ entry, title, frame, runs, pairs }: Page): string {
 }
 
 /** A file whose policy allows its own style and script, and nothing else. */
-function wholePage(
-  { title, style, script }: { readonly title: string; readonly style: string; readonly script?: string },
-  body: readonly string[],
-): string {
+function wholePage(title: string, style: string, script: string | undefined, body: readonly string[]): string {
   const policy = [
     "default-src 'none'",
     ...(script === undefined ? [] : [`script-src '${hash(script)}'`]),
@@ -83,7 +77,7 @@ function wholePage(
 
 /** A report without a script, in one column; `style` is added to what reports share. */
 export function reportPage(title: string, body: readonly string[], style = ""): string {
-  return wholePage({ title, style: [...["base", "eval"].map((name) => readPage(`${name}.css`)), style].join("\n") }, [
+  return wholePage(title, [...["base", "eval"].map((name) => readPage(`${name}.css`)), style].join("\n"), undefined, [
     `<header class="top">\n${LOGO}\n<h1>${escapeHtml(title)}</h1>\n</header>\n<main class="eval">`,
     ...body,
     "</main>",
@@ -145,7 +139,7 @@ const LOGO =
 const FEW_CALLS = 50;
 
 /** The static part of the page of a run: shown before any script runs. */
-function runFrame(view: View): string {
+function runFrame(view: WholeView): string {
   return `${head(view.title, pill(view.stop))}
 <main>
 <section class="about">
@@ -173,7 +167,7 @@ function tab(value: string, words: string, count?: number): string {
 }
 
 /** What the reader can leave out: hooks that did nothing are, at first. */
-function filters({ agents }: View): string {
+function filters({ agents }: WholeView): string {
   const options = agents.map(({ name }, i) => `<option value="${i}">${escapeHtml(name)}</option>`).join("");
   return `<div class="filters" id="filters"><label id="quiet-hooks"><input type="checkbox" id="quiet" autocomplete="off">quiet hooks</label>${`<select id="agent" aria-label="Agent" autocomplete="off"${
     agents.length < 2 ? " hidden" : ""
@@ -181,8 +175,8 @@ function filters({ agents }: View): string {
 }
 
 /** The static part of the page that compares two runs, or two requests. */
-function compareFrame(a: View, b: View, areRuns: boolean): string {
-  const side = (name: string, view: View) =>
+function compareFrame(a: WholeView, b: WholeView, areRuns: boolean): string {
+  const side = (name: string, view: WholeView) =>
     `<section class="side"><h2><span class="letter">${name}</span>${
       areRuns ? pill(view.stop) : ""
     }</h2><p class="from">${about(view)}</p>${notes(view)}</section>`;
@@ -215,14 +209,14 @@ function pill(stop: string | null): string {
   return `<span class="pill ${tone}">${escapeHtml(stop ?? "unfinished")}</span>`;
 }
 
-function about({ source, models, began, agents }: View): string {
+function about({ source, models, began, agents }: WholeView): string {
   const when = new Date(began).toISOString().replace("T", " ").slice(0, 19);
   const parts = [source, models.join(", "), began > 0 ? `${when} UTC` : ""];
   if (agents.length > 1) parts.push(`${agents.length} agents`);
   return parts.filter(Boolean).map(escapeHtml).join(' <span class="dot">·</span> ');
 }
 
-function notes({ notes }: View): string {
+function notes({ notes }: WholeView): string {
   return notes.map((note) => `<p class="note">${escapeHtml(note)}</p>`).join("");
 }
 

@@ -110,7 +110,7 @@ export interface Totals {
 }
 
 /** A run as a page shows it. */
-export interface View {
+export interface WholeView {
   /** The first line of the first prompt. */
   readonly title: string;
   /** Where the run comes from, in words. */
@@ -123,14 +123,12 @@ export interface View {
   /** What a reader must know about this page: lines that could not be read, a replay that drifted. */
   readonly notes: readonly string[];
   readonly agents: readonly AgentLane[];
+  /** In the data of a page: the first of them. */
   readonly rows: readonly Row[];
+  /** Those of each row. */
+  readonly sections: readonly (readonly Section[])[];
   readonly hooks: readonly HookLedger[];
   readonly totals: Totals;
-}
-
-/** A view with the sections of each row, in the rows' order. On a page: of the first rows. */
-export interface WholeView extends View {
-  readonly sections: readonly (readonly Section[])[];
 }
 
 /** Two rows side by side; -1 if a run has no such row. */
