@@ -9,7 +9,7 @@ import { pathFrom } from "../../cli/show/call-subject.ts";
 import { needOwnFiles } from "../../runtime/own-copy.ts";
 import { HOST_NAMES, type HostName } from "../../hooks/hosts/index.ts";
 import { newSeed } from "../../testing/fast-check.ts";
-import { againLine, type CheckAgain } from "./findings.ts";
+import { againLine } from "./findings.ts";
 import { findSubjects } from "./find-subjects.ts";
 import { sandboxWorks, Time } from "./hook-lane.ts";
 import { sameFields } from "./laws/order.ts";
@@ -72,8 +72,13 @@ const OPTIONS: { readonly [option in keyof CheckOptions]-?: OptionKind } = {
   onHook: "a function",
 };
 
-export interface CheckSession
-  extends Required<Pick<CheckOptions, "timeout" | "rounds" | "mutants" | "save" | "signal">>, CheckAgain {
+type Given = "cwd" | "env" | "seed" | "runs" | "timeout" | "rounds" | "mutants" | "save" | "signal";
+
+export interface CheckSession extends Required<Pick<CheckOptions, Given>> {
+  /** What repeats the check, beside its paths, seed and runs. */
+  readonly flags: string;
+  /** Writes an event to a file that can be named; undefined if there is to be none. */
+  readonly keepCase: (name: string, text: string) => string | undefined;
   readonly laws: ReadonlySet<Law>;
   readonly scratch: Scratch;
   readonly sandbox: boolean;

@@ -9,19 +9,13 @@ import { formatFileName, isData, isSkipped, parseFileName, parseMoment } from ".
 import { homeOf } from "../../hooks/file/user-places.ts";
 import { readHeader, recordBase } from "../../hooks/file/hook-record.ts";
 import { pathsIn } from "../../hooks/line-paths.ts";
-import { HOST_NAMES, type HostName, HOSTS, scriptHost, SETTINGS_FILES } from "../../hooks/hosts/index.ts";
+import { HOST_NAMES, HOSTS, scriptHost, SETTINGS_FILES } from "../../hooks/hosts/index.ts";
 import { type CommandLine, isExecutable, programOf } from "../../process/programs.ts";
+import type { CheckOptions } from "./check.ts";
 import { type FoundSubjects, loadedOf, type Subject } from "./subject.ts";
 import { quietly } from "../../core/json.ts";
 
-export interface FindOptions {
-  readonly cwd: string;
-  /** @default by the path, else claude */
-  readonly host?: HostName | undefined;
-  /** The event of a file whose name does not say it: `stop`, `pre-tool-use@Bash`. */
-  readonly event?: string | undefined;
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
+export type FindOptions = Pick<CheckOptions, "host" | "event"> & Required<Pick<CheckOptions, "cwd" | "env">>;
 
 const HOST_FOLDER = /^\.(?:claude|codex|gemini|cursor)$/;
 const SCRIPT = /\.(?:sh|bash|py|rb|pl|[cm]?[jt]s)$/;

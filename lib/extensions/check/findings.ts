@@ -4,6 +4,7 @@ import type { AnyEvent } from "../../core/events.ts";
 import { shellWord } from "../../core/shown.ts";
 import { HOSTS } from "../../hooks/hosts/index.ts";
 import { wireInput } from "../../hooks/process/wire.ts";
+import type { CheckSession } from "./check.ts";
 import { isWire, type Probe } from "./sample-events.ts";
 import { eventName } from "./laws/judged.ts";
 import type { Finding, Violation } from "./check-report.ts";
@@ -18,10 +19,10 @@ const ONLY_CHECKED = ["protocol.unsupported-by-host", "protocol.never-runs"];
 /** What was found of one hook: each fault once, with the first event that showed it. */
 export class Findings {
   readonly #subject: Subject;
-  readonly #session: CheckAgain;
+  readonly #session: CheckSession;
   readonly #found = new Map<string, Finding>();
 
-  constructor(subject: Subject, session: CheckAgain) {
+  constructor(subject: Subject, session: CheckSession) {
     this.#subject = subject;
     this.#session = session;
   }
@@ -109,17 +110,6 @@ export class Findings {
   }
 }
 
-/** What repeats a check beside its path. */
-export interface CheckAgain {
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly seed: number;
-  readonly runs: number;
-  readonly flags: string;
-  /** Writes an event to a file that can be named; undefined if there is to be none. */
-  readonly keepCase: (name: string, text: string) => string | undefined;
-}
-
-export function againLine(paths: readonly string[], { seed, runs, flags }: CheckAgain): string {
+export function againLine(paths: readonly string[], { seed, runs, flags }: CheckSession): string {
   return `crochet hooks check ${paths.map(shellWord).join(" ")} --seed ${seed} --runs ${runs}${flags}`;
 }

@@ -4,7 +4,8 @@ import { HOSTS } from "../../../hooks/hosts/index.ts";
 import { wireName } from "../../../hooks/process/wire.ts";
 import type { Probe } from "../sample-events.ts";
 import type { Law, Severity, Violation } from "../check-report.ts";
-import type { Loaded, Moment, Probed, Subject } from "../subject.ts";
+import type { LaneAsker } from "../hook-lane.ts";
+import type { Moment, Probed } from "../subject.ts";
 
 /** How a law reports: its codes begin with one word that names the kind of fault. */
 export function violationsOf(law: Law, kind: string) {
@@ -18,12 +19,9 @@ export function violationsOf(law: Law, kind: string) {
   return { fault: as("fault"), warning: as("warning") };
 }
 
-export interface Judged {
-  readonly subject: Subject;
-  readonly loaded: Loaded;
+export interface Judged extends Pick<LaneAsker, "subject" | "loaded" | "limit"> {
   readonly probe: Probe;
   readonly probed: Probed;
-  readonly limit: number;
   readonly secrets: readonly string[];
 }
 
