@@ -43,7 +43,7 @@ export function asFixture(path: string, flags: Flags["flags"], verb: string): Lo
   expectEnded(log, verb);
   const { id, cwd } = log.header;
   const fixture = fixtureAt(statePath(cwd, {}, id));
-  const { tape: taped } = promoted(log, { header: { agent: agentOnTape(log, fixture.folder) }, redact: false });
+  const { tape: taped } = promoted(log, { agent: agentOnTape(log, fixture.folder) });
   return { ...fixture, tape: path, taped, name: id, cwd };
 }
 

@@ -13,23 +13,16 @@ import type { Exchange } from "./exchange.ts";
 import { answerOf, apiOf, requestOf as openaiRequest } from "./openai.ts";
 import type { Recording } from "./read-recording.ts";
 
-interface Converted {
-  readonly tape: Tape;
-  /** The exchanges of each call, attempt by attempt. */
-  readonly originals: readonly (readonly Exchange[])[];
-  /** What is missing from the tape or was changed, in sentences. */
-  readonly notes: readonly string[];
-}
-
 const UNRECORDED = "(the request was not recorded)";
 
 /**
  * Makes a tape of the calls of the Messages API and of OpenAI's APIs in a recording. The attempts of one call of the
- * Messages API stay together, as its SDK made them; `openai()` makes each as a call.
+ * Messages API stay together, as its SDK made them; `openai()` makes each as a call. `originals` are the exchanges of each
+ * call, attempt by attempt.
  *
  * @throws {ImportRefused} if it has no such call, or a response that this API does not give
  */
-export function toTape({ format, exchanges }: Recording, name: string): Converted {
+export function toTape({ format, exchanges }: Recording, name: string) {
   const [wanted, others] = [exchanges.filter(isAnsweredCall), exchanges.filter((e) => !isAnsweredCall(e))];
   if (wanted.length === 0) {
     const held = others.length === 0 ? "" : `: it has ${listed(others.map(addressOf))}`;
@@ -71,7 +64,8 @@ export function toTape({ format, exchanges }: Recording, name: string): Converte
   ];
   const header = headerOf(name, format, wanted, began);
   const prompts = wanted.every(({ request }) => request !== undefined) ? promptsOf(calls) : [];
-  return { tape: { header, prompts, calls, tools: [], clocks: [] }, originals, notes };
+  const tape: Tape = { header, prompts, calls, tools: [], clocks: [] };
+  return { tape, originals, notes };
 }
 
 /** A redirect is not an answer: the client follows it, and the next exchange has the answer. HAR has status 0 if there was none. */

@@ -89,9 +89,7 @@ export class McpReplayer {
   async #inOrder({ [SHIM]: shim, [LINE]: line }: Incoming["headers"], server: string): Promise<void> {
     if (shim === undefined || line === undefined) return;
     const isNext = () => (this.#lines.get(shim) ?? 0) === Number(line);
-    if (!isNext()) {
-      await this.#until(isNext, `what was said to MCP server '${server}' before line ${line} did not come`);
-    }
+    await this.#until(isNext, `what was said to MCP server '${server}' before line ${line} did not come`);
     this.#lines.set(shim, Number(line) + 1);
   }
 

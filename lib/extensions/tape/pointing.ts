@@ -9,6 +9,7 @@ import {
   userState,
   writeStateFile,
 } from "../../files/state.ts";
+import { onPath } from "../../process/programs.ts";
 import { type Places, placesHere } from "../../log/redact/places.ts";
 import type { Upstreams } from "./forward-requests.ts";
 import { type McpShims, mcpShims } from "./mcp-config.ts";
@@ -61,13 +62,6 @@ export function shownVariables(env: { readonly [name: string]: unknown }): { [na
   );
 }
 
-interface Pointed extends Disposable {
-  readonly env: { readonly [name: string]: string };
-  readonly command: readonly string[];
-  /** MCP servers that run for real, and why. */
-  readonly notes: readonly string[];
-}
-
 interface PointOptions {
   readonly env: Env;
   /** In a replay, the variables of the recording. */
@@ -89,7 +83,7 @@ interface Added {
 }
 
 /** A command and its environment, so that it finds the server: each program by the one way it takes. */
-export async function pointedAt(url: string, command: readonly string[], options: PointOptions): Promise<Pointed> {
+export async function pointedAt(url: string, command: readonly string[], options: PointOptions) {
   const home = pathBelow(userState({ HOME: options.env.HOME }), ["tape"]);
   makeFolder(home);
   // Gemini CLI reads settings only from a folder that others cannot write to.
@@ -108,7 +102,7 @@ export async function pointedAt(url: string, command: readonly string[], options
   return {
     env: environment(url, folder, options, mcp),
     command: [own ? join(bin, basename(path)) : program, ...rest],
-    notes: mcp?.notes ?? [],
+    notes: mcp?.notes ?? [], // which MCP servers run for real, and why
     [Symbol.dispose]: () => removeState(folder),
   };
 }
@@ -211,10 +205,6 @@ function shims(
       },
     }),
   };
-}
-
-function onPath(name: string, env: Env): string | undefined {
-  return (env.PATH ?? "").split(delimiter).filter(Boolean).map((path) => join(path, name)).find(realState);
 }
 
 /** Puts a script before a program on the path that adds arguments. */

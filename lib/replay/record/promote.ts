@@ -1,7 +1,6 @@
 import type { Message } from "../../core/messages.ts";
 import { type Mask, mask } from "../../log/redact/mask.ts";
 import { placer, placesHere } from "../../log/redact/places.ts";
-import type { Redactor } from "../../log/redact/redact.ts";
 import { withOtherTexts } from "../scratch.ts";
 import { sourceOf } from "./seen-wire.ts";
 import type { Call, Tape } from "../../log/tape.ts";
@@ -10,14 +9,8 @@ import { secretsOf } from "../../log/logged-run.ts";
 import type { Log } from "../../log/read-log.ts";
 import { plainJson } from "../../log/step.ts";
 
-interface Promotion {
-  /** What its header says of the fixture it becomes part of. */
-  readonly header: Pick<Header, "agent" | "project">;
-  readonly redact: boolean;
-}
-
-/** The tape of a log: places, and secrets if asked for, are placeholders. */
-export function promoted(log: Log, { header, redact }: Promotion): { readonly tape: Tape; readonly secrets: Redactor } {
+/** The tape of a log: places, and secrets if asked for, are placeholders. `header` says of which fixture it becomes part. */
+export function promoted(log: Log, header: Pick<Header, "agent" | "project">, redact = false) {
   const { tape, header: { cwd } } = log;
   const secrets = secretsOf(log);
   const { agent: _, permissions, own: program, ...own } = tape.header;

@@ -26,13 +26,6 @@ interface Entry {
   served: number;
 }
 
-/** A recorded attempt that answers a request, and how the results of tools differ, if that is let through. */
-export interface MatchedAttempt {
-  readonly call: Call;
-  readonly attempt: Attempt;
-  readonly tool?: ValueDifference;
-}
-
 /** Finds requests on a tape: an equal one, first recorded first, each attempt once. Never a near one. */
 export class SentMatcher {
   readonly #entries: readonly Entry[];
@@ -67,8 +60,8 @@ export class SentMatcher {
     return (this.#queues.get(key) ?? []).filter((entry) => wireDiffers(entry.sent, sent).length === 0);
   }
 
-  /** The attempt that answers a request, which is given as a tape would have it. */
-  find(asked: Sent): MatchedAttempt | undefined {
+  /** The attempt that answers a request, as a tape would have it, and how results of tools differ, if that is let through. */
+  find(asked: Sent): { call: Call; attempt: Attempt; tool?: ValueDifference } | undefined {
     const sent = this.#compared(asked);
     for (const key of this.#keys(sent)) {
       const entry = this.#same(key, sent).find(({ call, served }) => served < call.attempts.length);

@@ -39,15 +39,8 @@ interface Candidate {
   readonly root?: string | undefined;
 }
 
-interface FoundSessions {
-  readonly sessions: readonly SessionFiles[];
-  /** Files that are not the log of a session. */
-  readonly others: readonly string[];
-  readonly problems: readonly LogProblem[];
-}
-
-/** The sessions in files and below folders. */
-export function findSessions(paths: readonly string[]): FoundSessions {
+/** The sessions in files and below folders; `others` are files that are not the log of a session. */
+export function findSessions(paths: readonly string[]) {
   const others: string[] = [];
   const problems: LogProblem[] = [];
   const found = new Map<string, Candidate>();
@@ -85,7 +78,7 @@ export function findSessions(paths: readonly string[]): FoundSessions {
   const all = [...found.values()];
   const mains = new Set(all.flatMap(({ id, root }) => root === undefined ? [id] : []));
   const agents = Map.groupBy(all, ({ root }) => root !== undefined && mains.has(root) ? root : undefined);
-  const sessions = (agents.get(undefined) ?? []).map(({ path, host, id: main }) => {
+  const sessions = (agents.get(undefined) ?? []).map(({ path, host, id: main }): SessionFiles => {
     const own = agents.get(main) ?? [];
     // A copy of a log is not another agent.
     const isFirst = ({ id }: Candidate, i: number) => own.findIndex((one) => one.id === id) === i;
