@@ -131,11 +131,7 @@ interface Lines<T> {
   readonly seal: Seal | undefined;
 }
 
-/**
- * Reads a log that a `LineLog` wrote; undefined if there is none.
- *
- * @throws {Error} if a line before what is left out is not JSON: then something else wrote to the file
- */
+/** Reads a log that a `LineLog` wrote; undefined if there is none. @throws {Error} if a line before what is left out is not JSON */
 export function readLineLog<T>(path: string, key?: Uint8Array): Lines<T> | undefined {
   const bytes = readStateBytes(path);
   if (bytes === undefined) return undefined;

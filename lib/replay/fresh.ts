@@ -37,11 +37,7 @@ export class FreshProcesses<Task extends object> {
     this.#given = given;
   }
 
-  /**
-   * Has a task done by a process that has done nothing else; undefined if it was interrupted.
-   *
-   * @throws {Error} if the process ended without saying what came of it
-   */
+  /** Has a fresh process do a task; undefined if it was interrupted. @throws {Error} if it ends without saying what came of it */
   async run<T>(task: Task, cwd: string): Promise<T | undefined> {
     const { signal, runsHere } = this.#given;
     if (runsHere) {

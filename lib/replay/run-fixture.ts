@@ -22,28 +22,12 @@ import { MAIN, type Tape } from "../log/tape.ts";
 
 /** What is passed on to the tape and to the run as it is given. */
 const FOR_TAPE = [
-  "wire",
-  "cutAt",
-  "normalise",
-  "tools",
-  "redact",
-  "agent",
-  "workspace",
-  "project",
-  "continues",
-  "onDrift",
+  ...["wire", "cutAt", "normalise", "tools", "redact"] as const,
+  ...["agent", "workspace", "project", "continues", "onDrift"] as const,
 ] as const;
 const FOR_RUN = [
-  "on",
-  "hooks",
-  "model",
-  "signal",
-  "permissions",
-  "rules",
-  "permissionAsker",
-  "questionAsker",
-  "mcp",
-  "memory",
+  ...["on", "hooks", "model", "signal", "permissions", "rules"] as const,
+  ...["permissionAsker", "questionAsker", "mcp", "memory"] as const,
 ] as const;
 
 export interface ReplayOptions
@@ -91,11 +75,7 @@ export interface FixtureRun {
   readonly shared?: { readonly [name: string]: boolean };
 }
 
-/**
- * Runs a fixture: its agent on its tape, in a scratch copy of its files, once for each recorded prompt.
- *
- * @throws {TapeError} if the tape cannot be used
- */
+/** Runs the agent of a fixture on its tape, in a copy of its files, once for each prompt. @throws {TapeError} if it cannot be used */
 export async function runFixture(
   fixture: Fixture,
   agent: Replayable,

@@ -16,11 +16,7 @@ export class FaultRun extends FreeRun {
   /** What falls on tools, hooks and servers, and kills the process. */
   override readonly seams: SeamFaults;
 
-  /**
-   * Begins a run, or goes on with one whose process was killed.
-   *
-   * @throws {TypeError} if a fault is invalid or its place is not on the tape
-   */
+  /** Begins a run, or goes on with one whose process was killed. @throws {TypeError} if a fault is invalid or not on the tape */
   constructor(tape: Tape, faults: readonly Fault[], before?: KeptRun) {
     for (const fault of faults) checkFault(fault);
     const onReplies = faults.filter(({ on }) => on === undefined);

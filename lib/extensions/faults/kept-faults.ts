@@ -87,11 +87,7 @@ function savedFaults(entry: unknown, i: number): SavedFaults {
   return { broke, faults: faults.map(readFault) };
 }
 
-/**
- * Adds faults to a fixture's file; the same ones are kept once.
- *
- * @throws {Error} if it cannot be written, with the faults, as finding them took long
- */
+/** Adds faults to a file, the same ones once. @throws {Error} with the faults if it cannot be written, as finding them took long */
 export async function saveFaults(path: string, found: SavedFaults): Promise<void> {
   const text = (faults: readonly Fault[]) => faults.map(faultText);
   const kept = readFaultFile(path).filter(({ faults }) => text(faults).join() !== text(found.faults).join());

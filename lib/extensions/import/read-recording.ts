@@ -11,11 +11,7 @@ export interface Recording {
   readonly exchanges: readonly Exchange[];
 }
 
-/**
- * Reads a recording of another tool. The content decides on the format, not the file's name.
- *
- * @throws {ImportRefused} if it is broken, or not in a supported format
- */
+/** Reads a recording of another tool, in the format that its content shows. @throws {ImportRefused} if it is broken or in none */
 export async function readRecording(bytes: Uint8Array, beside?: ReadBeside): Promise<Recording> {
   const file = { ...await opened(textOf(bytes)), beside };
   for (const [format, read] of Object.entries(FORMATS)) {
