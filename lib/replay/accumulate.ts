@@ -60,44 +60,32 @@ export function foldEvents(events: readonly JsonObject[]): Accumulated {
 
 function add(event: JsonObject, message: { [key: string]: unknown }, blocks: Map<unknown, GrowingBlock>): void {
   const growing = blocks.get(event.index);
-  switch (event.type) {
-    case "content_block_start": {
-      if (growing && !growing.given) throw new ImportRefused(`a response starts block ${event.index} twice`);
-      const block = { ...objectOf(event.content_block) };
-      blocks.set(event.index, { block });
-      if (block.type === "fallback") message.model = objectOf(block.to).model;
-      break;
-    }
-    case "content_block_delta":
-      if (!growing) throw new ImportRefused(`a response has a delta for block ${event.index}, which was not started`);
-      grow(growing, objectOf(event.delta));
-      break;
-    case "message_delta": {
-      const usage = Object.entries(objectOf(event.usage)).filter(([, count]) => count !== null);
-      message.usage = { ...objectOf(message.usage), ...Object.fromEntries(usage) };
-      Object.assign(message, event.delta);
-    }
+  if (event.type === "content_block_start") {
+    if (growing && !growing.given) throw new ImportRefused(`a response starts block ${event.index} twice`);
+    const block = { ...objectOf(event.content_block) };
+    blocks.set(event.index, { block });
+    if (block.type === "fallback") message.model = objectOf(block.to).model;
+  } else if (event.type === "content_block_delta") {
+    if (!growing) throw new ImportRefused(`a response has a delta for block ${event.index}, which was not started`);
+    grow(growing, objectOf(event.delta));
+  } else if (event.type === "message_delta") {
+    const usage = Object.entries(objectOf(event.usage)).filter(([, count]) => count !== null);
+    message.usage = { ...objectOf(message.usage), ...Object.fromEntries(usage) };
+    Object.assign(message, event.delta);
   }
 }
 
+/** The field that each kind of piece adds to. */
+const GROWING = new Map<unknown, string>([["text_delta", "text"], ["thinking_delta", "thinking"]]);
+
 function grow(growing: GrowingBlock, { type, ...delta }: JsonObject): void {
   const { block } = growing;
-  switch (type) {
-    case "text_delta":
-      block.text = String(block.text ?? "") + delta.text;
-      break;
-    case "thinking_delta":
-      block.thinking = String(block.thinking ?? "") + delta.thinking;
-      break;
-    case "input_json_delta":
-      growing.json = (growing.json ?? "") + delta.partial_json;
-      break;
-    case "citations_delta":
-      block.citations = [...(block.citations as unknown[] | null ?? []), delta.citation];
-      break;
-    default: // the fields of other deltas replace those of the block
-      Object.assign(block, delta);
-  }
+  const field = GROWING.get(type);
+  if (field !== undefined) block[field] = String(block[field] ?? "") + delta[field];
+  else if (type === "input_json_delta") growing.json = (growing.json ?? "") + delta.partial_json;
+  else if (type === "citations_delta") {
+    block.citations = [...(block.citations as unknown[] | null ?? []), delta.citation];
+  } else Object.assign(block, delta); // the fields of other deltas replace those of the block
 }
 
 function whole(message: JsonObject, blocks: ReadonlyMap<unknown, GrowingBlock>): Accumulated {

@@ -8,11 +8,9 @@ import { search as searchTape, type SearchResult } from "./search-faults.ts";
 import { ProgressLine } from "../../cli/kit/each-of.ts";
 import { apart, faultProcesses, type TrialOf } from "./fault-process.ts";
 import { isBy, mistyped, nearFixture } from "../../cli/kit/known-fixtures.ts";
-import { type Flags, numberFlag } from "../../cli/kit/flags.ts";
+import { numberFlag } from "../../cli/kit/flags.ts";
 import { type Io, UsageError } from "../../cli/kit/io.ts";
-import type { Judge } from "../../cli/kit/judge.ts";
 import { wordsOf } from "../../cli/kit/process.ts";
-import type { TypedCommand } from "../../cli/kit/programs.ts";
 import { type Faults, giftFor } from "../../cli/kit/extension.ts";
 import { INVARIANTS } from "./invariants.ts";
 import { type Faultable, underFaults, type UnderFaultsOptions } from "./under-faults.ts";
@@ -66,13 +64,7 @@ interface Searched extends SearchResult {
 type SearchOutcome = Omit<Searched, "seconds">;
 
 /** Searches fixtures, one after the other, for faults their agents do not survive. */
-async function search(
-  find: Parameters<Faults["search"]>[0],
-  flags: Flags["flags"],
-  io: Io,
-  judge: Judge,
-  typed?: TypedCommand,
-): Promise<void> {
+const search: Faults["search"] = async (find, flags, io, judge, typed) => {
   const { asked, word } = faultsAsked(flags.faults!);
   const named = find(word);
   if (!named) throw noPreset(word!, io);
@@ -114,7 +106,7 @@ async function search(
   const unreached = unreachedShared(fixtures, results, io.cwd);
   unreached.forEach(judge.settle);
   show(results, [...items, ...unreached], asked, io);
-}
+};
 
 async function searched(
   fixture: Fixture,

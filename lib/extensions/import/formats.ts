@@ -179,22 +179,16 @@ function inCallOrder(entries: readonly Sides[]): readonly Sides[] {
 }
 
 function seinfeldBody({ kind, value, chunks, path, sha256: hash }: JsonObject, { beside }: RecordingFile): unknown {
-  switch (kind) {
-    case "empty":
-      return undefined;
-    case "json":
-      return Buffer.from(JSON.stringify(value ?? null));
-    case "base64":
-      return { base64_string: value };
-    case "sse":
-      return (Array.isArray(chunks) ? chunks : []).map((chunk) => `${chunk}\n\n`).join("");
-    case "text":
-      return value;
-    case "binary":
-      return blob(String(path), hash, beside);
-    default:
-      throw new ImportRefused(`it has a body of kind '${kind}', which is not supported`);
-  }
+  const bodies: { readonly [kind: string]: () => unknown } = {
+    empty: () => undefined,
+    json: () => Buffer.from(JSON.stringify(value ?? null)),
+    base64: () => ({ base64_string: value }),
+    sse: () => (Array.isArray(chunks) ? chunks : []).map((chunk) => `${chunk}\n\n`).join(""),
+    text: () => value,
+    binary: () => blob(String(path), hash, beside),
+  };
+  if (Object.hasOwn(bodies, String(kind))) return bodies[String(kind)]!();
+  throw new ImportRefused(`it has a body of kind '${kind}', which is not supported`);
 }
 
 /** A body in a file of its own, which is known by the hash of its bytes. */

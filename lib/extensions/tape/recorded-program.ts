@@ -1,27 +1,22 @@
 import { existsSync } from "node:fs";
 import { modelCalls } from "../../replay/requests/api.ts";
-import { type DriftReport, renewalText, renewed } from "../../replay/drift/drift-report.ts";
+import { renewalText, renewed } from "../../replay/drift/drift-report.ts";
 import { type Fixture, fixtureProject } from "../../replay/fixture.ts";
 import { InvariantTally } from "../../replay/invariants.ts";
 import { programOf } from "../../replay/match-call.ts";
-import type { OnDrift } from "../../replay/tape-options.ts";
 import { COMMAND_INVARIANTS, commandAgent } from "./faults.ts";
 import { commandFor, recordAgain, recordedTape, replayCommand } from "./run-command.ts";
 import { inWorkspace, worksHere } from "../../replay/working-copy.ts";
 import { giftFor } from "../../cli/kit/extension.ts";
 import type { Io } from "../../cli/kit/io.ts";
-import { type CommandSearch, type Programs, PROOF, type TypedCommand } from "../../cli/kit/programs.ts";
+import { type Programs, PROOF, type TypedCommand } from "../../cli/kit/programs.ts";
 import { proveRecording, unprovable } from "./prove-recording.ts";
 import { commandReview } from "./review.ts";
 import { recordProgram } from "./record-program.ts";
 import { started } from "./started.ts";
 
 /** What a search runs. */
-async function commandSearch(
-  fixture: Fixture,
-  { env }: Pick<Io, "env">,
-  typed: TypedCommand,
-): Promise<CommandSearch> {
+const commandSearch: Programs["search"] = async (fixture, { env }, typed) => {
   const { cwd, command } = placed(fixture, typed);
   const tape = await recordedTape(fixture);
   const copyOf = tape.header.input ? undefined : cwd;
@@ -30,7 +25,7 @@ async function commandSearch(
     invariants: COMMAND_INVARIANTS,
     within: (work, note) => inWorkspace(fixture, tape.header, { cwd, note }, (files) => work({ ...fixture, files })),
   };
-}
+};
 
 const placed = ({ folder }: Fixture, typed: TypedCommand): { readonly cwd: string; command?: readonly string[] } =>
   typed ?? { cwd: fixtureProject(folder) };
@@ -49,22 +44,17 @@ async function brokenAgain(
 }
 
 /** Replays a command, in its project as it is now. The caller has seen to it that the fixture is trusted. */
-async function replayRecorded(
-  fixture: Fixture,
-  io: Pick<Io, "env" | "signal">,
-  typed: TypedCommand,
-  onDrift?: OnDrift,
-): Promise<{ readonly report: DriftReport; readonly broke?: string }> {
+const replayRecorded: Programs["replay"] = async (fixture, io, typed, onDrift) => {
   const { header } = await recordedTape(fixture);
   const options = { ...placed(fixture, typed), env: io.env, signal: io.signal, quiet: true, onDrift };
   const { command = header.command! } = options;
   const { report: { renew, ...report } } = await started(command, () => replayCommand(fixture, options));
   const broke = report.ok ? await brokenAgain(fixture, io, typed) : undefined;
   return { report: { ...report, ...(typed && { renew }) }, ...(broke !== undefined && { broke }) };
-}
+};
 
 /** Records the command of a tape again, in the workspace of a replay, in place of what was recorded. */
-async function renewRecorded(fixture: Fixture, was: DriftReport, io: Io): Promise<DriftReport> {
+const renewRecorded: Programs["renew"] = async (fixture, was, io) => {
   const before = await recordedTape(fixture);
   const cwd = fixtureProject(fixture.folder);
   const proves = before.end?.out !== undefined;
@@ -85,7 +75,7 @@ async function renewRecorded(fixture: Fixture, was: DriftReport, io: Io): Promis
   const ending = `it ended with '${end.end}', but was recorded with '${before.end?.end}'`;
   const notes = before.end && before.end.end !== end.end ? [ending] : [];
   return { ...renewed(was, modelCalls(tape).length), notes };
-}
+};
 
 export default {
   record: recordProgram,

@@ -62,14 +62,10 @@ function joinedTexts({ calls }: Tape): { path: string; text: string }[] {
 
 /** A finding in words, without the secret. */
 export function whatIs({ kind, name }: Finding): string {
-  switch (kind) {
-    case "environment":
-      return `the value of the environment variable ${name}`;
-    case "key":
-      return `what looks like a secret (${name})`;
-    case "cookie":
-      return "a cookie";
-    case "organisation":
-      return "the id of an organisation, a workspace or a user";
-  }
+  return {
+    environment: `the value of the environment variable ${name}`,
+    key: `what looks like a secret (${name})`,
+    cookie: "a cookie",
+    organisation: "the id of an organisation, a workspace or a user",
+  }[kind];
 }

@@ -91,8 +91,7 @@ export function transcriptWriter({ store, id, about, stored, clock, isRerun, ...
         behind = Math.max(0, behind - length);
         length = event.messages.length;
       }
-      if (passed) return;
-      if (!begun) return; // The model a session begins with is part of what it is about.
+      if (passed || !begun) return; // the model a session begins with is part of what it is about
       if (event.type === "model") append({ type: "model", model: event.model }).catch(() => {}); // said by the next save
       else if (event.type === "compact") append({ type: "compact", messages: event.messages }).catch(() => {});
     },
