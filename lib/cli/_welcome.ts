@@ -19,7 +19,8 @@ function lookAround(dir: string, env: Environment) {
   return {
     dir,
     agents: agentScripts(dir),
-    hooks: names(join(dir, "hooks")).filter((name) => !isSkipped(name)).length,
+    // There is no such folder, or it may not be read.
+    hooks: (quietly(() => readdirSync(join(dir, "hooks"))) ?? []).filter((name) => !isSkipped(name)).length,
     standings: standings(dir, env),
     fixtures: fixturesIn(join(dir, FIXTURES)).length,
     key: Boolean(env.ANTHROPIC_API_KEY),
@@ -83,9 +84,4 @@ function screen(here: Here, version: string, env: Environment, bold: (text: stri
 
 function untrusted(one: Standing | undefined): string {
   return one === undefined || one.state === "trusted" ? "" : ` (${one.state})`;
-}
-
-function names(dir: string): string[] {
-  // there is none, or it may not be read
-  return quietly(() => readdirSync(dir)) ?? [];
 }

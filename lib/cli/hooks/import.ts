@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { homeOf, shortPath } from "../../hooks/file/user-places.ts";
 import { importedEntries, type ImportedEntry, writeImported } from "../../hooks/import-settings.ts";
 import { command, type Usage } from "../kit/flags.ts";
-import { type Io, UsageError } from "../kit/io.ts";
+import { asUsage, type Io, UsageError } from "../kit/io.ts";
 import { addToHooks, UNTRUSTED } from "./add.ts";
 
 const USAGE: Usage = {
@@ -43,8 +43,6 @@ export async function entriesOf(
   { env }: Pick<Io, "env">,
 ): Promise<{ readonly entries: readonly ImportedEntry[]; readonly shown: string }> {
   const shown = shortPath(path, cwd, env);
-  const entries = await importedEntries(path, { project: cwd, home: homeOf(env), shown }).catch((error: Error) => {
-    throw new UsageError(error.message);
-  });
+  const entries = await importedEntries(path, { project: cwd, home: homeOf(env), shown }).catch(asUsage);
   return { entries, shown };
 }

@@ -91,37 +91,34 @@ function shown(
   script: string | undefined,
   scripts: readonly string[],
 ): string {
-  const parts: string[] = [];
   const who = script ?? "'crochet run' without a script";
-  if (hooks.length > 0) {
-    parts.push(`${who} loads:\n${
-      table(
-        ["#", "hook", "event", "matcher", "kind", "from", "on", "trusted", "last"],
-        hooks.map((h) => [
-          String(h.order),
-          h.name,
-          h.events.join(" "),
-          h.matcher ?? "",
-          h.kind === null ? "" : kindWords({ kind: h.kind, mode: h.mode }),
-          h.source,
-          h.broken ? "broken" : h.enabled ? "on" : "off",
-          "yes",
-          h.last ?? "",
-        ]),
-      )
-    }`);
-  } else parts.push(`${who} loads no hooks: 'crochet hooks add' shows some to begin with\n`);
-  const others = hooks.flatMap(({ name, notBuiltIn }) =>
-    notBuiltIn.length > 0 ? [`  ${name}: ${notBuiltIn.join(", ")}\n`] : []
+  const loads = table(
+    ["#", "hook", "event", "matcher", "kind", "from", "on", "trusted", "last"],
+    hooks.map((h) => [
+      String(h.order),
+      h.name,
+      h.events.join(" "),
+      h.matcher ?? "",
+      h.kind === null ? "" : kindWords({ kind: h.kind, mode: h.mode }),
+      h.source,
+      h.broken ? "broken" : h.enabled ? "on" : "off",
+      "yes",
+      h.last ?? "",
+    ]),
   );
-  if (others.length > 0) parts.push(`Name tools that are not built in:\n${others.join("")}`);
-  if (warnings.length > 0) parts.push(`Look wrong:\n${warnings.map((w) => `  ${w}\n`).join("")}`);
-  if (unloaded.length > 0) {
-    parts.push(`Found and not loaded:\n${unloaded.map((u) => `  ${u.name}: ${u.why}\n`).join("")}`);
-  }
-  if (problems.length > 0) parts.push(`Wrong:\n${problems.map((p) => `  ${p}\n`).join("")}`);
-  for (const name of scripts) parts.push(`${besideWords(name)}: crochet hooks ls ${name}\n`);
-  return parts.join("\n");
+  const part = (head: string, lines: readonly string[]) =>
+    lines.length > 0 ? [`${head}:\n${lines.map((line) => `  ${line}\n`).join("")}`] : [];
+  const others = hooks.filter(({ notBuiltIn }) => notBuiltIn.length > 0);
+  return [
+    `${who} ${
+      hooks.length > 0 ? `loads:\n${loads}` : "loads no hooks: 'crochet hooks add' shows some to begin with\n"
+    }`,
+    ...part("Name tools that are not built in", others.map((one) => `${one.name}: ${one.notBuiltIn.join(", ")}`)),
+    ...part("Look wrong", warnings),
+    ...part("Found and not loaded", unloaded.map(({ name, why }) => `${name}: ${why}`)),
+    ...part("Wrong", problems),
+    ...scripts.map((name) => `${besideWords(name)}: crochet hooks ls ${name}\n`),
+  ].join("\n");
 }
 
 /** How many of the newest runs are looked through. */
