@@ -1,4 +1,3 @@
-import { statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import type { Fixture } from "../replay/fixture.ts";
@@ -183,13 +182,11 @@ async function replayFixtures(
 
 /** @throws {UsageError} if there is no hook to load: that would look like hooks that allow everything */
 async function expectHooks(given: string, io: Io): Promise<void> {
-  const refuse = (why: string) => new UsageError(`Cannot load hooks of '${given}' as ${why}`);
   const folder = resolve(io.cwd, given);
-  const found = statSync(folder, { throwIfNoEntry: false });
-  if (!found) throw refuse("there is no such folder");
-  if (!found.isDirectory()) throw refuse("it is a file: name the folder it is in");
+  (await import("./kit/find-hooks.ts")).expectHooksFolder(folder, given);
   const { files, problems } = (await import("../hooks/discover.ts")).discover(folder);
-  if (files.length + problems.length === 0) throw refuse("it has no hooks: name the folder that has the files");
+  if (files.length + problems.length > 0) return;
+  throw new UsageError(`Cannot take hooks from '${given}' as it has no hooks: name the folder that has the files`);
 }
 
 /** Replays fixtures side by side: agents wait for processes, and a fixture's files are copied. Tests replay their own. */

@@ -104,13 +104,21 @@ test("replay refuses what it cannot do before it begins, and suggests the neares
   using w = place({ "fixtures/hello/tape.jsonl": "{}\n", "packages/a/fixtures/greet/tape.jsonl": "{}\n" });
   w.put({ "bare/.claude/settings.json": "{}", "tea.md": "", "fixtures/other.jsonl": "{}\n" });
   const cases: [command: Command, words: string[], why: RegExp][] = [
-    [replay, ["--hooks", "nowhere"], /^Cannot load hooks of 'nowhere' as there is no such folder$/],
+    [
+      replay,
+      ["--hooks", "nowhere"],
+      /^Cannot take hooks from 'nowhere' as there is no such folder: name one with --hooks$/,
+    ],
     [
       replay,
       ["--hooks", "bare"],
-      /^Cannot load hooks of 'bare' as it has no hooks: name the folder that has the files$/,
+      /^Cannot take hooks from 'bare' as it has no hooks: name the folder that has the files$/,
     ],
-    [replay, ["--hooks", "tea.md"], /^Cannot load hooks of 'tea.md' as it is a file: name the folder it is in$/],
+    [
+      replay,
+      ["--hooks", "tea.md"],
+      /^Cannot take hooks from 'tea.md' as that is a file: name the folder that it is in with --hooks$/,
+    ],
     [replay, ["hello", "--faults", "0"], /^Cannot search 0 schedules .* not a number above 0: --faults 100$/],
     [replay, ["--faults", "helo"], /or a preset: did you mean 'hello'\?$/],
     [replay, ["--faults", "overloded"], /or a preset: did you mean 'overloaded'\?$/],
