@@ -45,7 +45,7 @@ async function attempt<T>(
   const { options, follow } = request;
   const entries = [...await ctx.get<Entry[]>("entries") ?? []];
   const session_id = "asked" in request ? request.asked.parent.id : ctx.key;
-  const feed = new Feed(follow && (ingress ?? follow), session_id);
+  const feed = feedTo(follow && (ingress ?? follow), session_id);
   const news = newsFor(feed, ctx.key);
   const service = serviceOf(agent.name);
   const { engine, pump } = restateEngine(sdk, ctx, { service, options, follow, onLive: (after) => news.begin(after) });
@@ -89,7 +89,7 @@ async function attempt<T>(
 const MOST_EARLY = 1000;
 
 /** The events of this attempt, without those that an earlier attempt has reported. */
-function newsFor(feed: Feed, agent_id: string) {
+function newsFor(feed: ReturnType<typeof feedTo>, agent_id: string) {
   /** Reported before the first step: news, unless that step is known already. */
   let early: RunEvent[] | undefined = [];
   return {
@@ -121,40 +121,33 @@ function entryStore(key: string, entries: Entry[]): MinimalStore {
 const EVERY_MS = 100;
 
 /** Sends the events of a session to its followers, outside its journal: an event that is late or lost changes nothing. */
-export class Feed {
-  readonly #url: string | undefined;
-  #events: RunEvent[] = [];
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #sent: Promise<void> = Promise.resolve();
-
-  constructor(ingress: string | undefined, session: string) {
-    this.#url = ingress && `${ingress.replace(/\/$/, "")}/${DESK}/${encodeURIComponent(session)}/tell`;
-  }
-
-  tell(event: RunEvent): void {
-    if (!this.#url) return;
-    const last = this.#events.at(-1);
-    if (event.type === "text" && last?.type === "text" && last.agent_id === event.agent_id) {
-      this.#events[this.#events.length - 1] = { ...last, text: last.text + event.text };
-    } else this.#events.push(event);
-    this.#timer ??= setTimeout(() => void this.flush(), EVERY_MS);
-  }
-
+export function feedTo(ingress: string | undefined, session: string) {
+  const url = ingress && `${ingress.replace(/\/$/, "")}/${DESK}/${encodeURIComponent(session)}/tell`;
+  const events: RunEvent[] = [];
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let sent: Promise<void> = Promise.resolve();
   /** Sends what is there; with `last`, nothing more will come. */
-  flush(last = false): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const events = this.#events.splice(0);
-    if (!this.#url || (events.length === 0 && !last)) return this.#sent;
-    const url = this.#url;
-    return this.#sent = this.#sent.then(async () => {
-      const body = JSON.stringify({ events, last });
-      const headers = { "content-type": "application/json" };
+  const flush = (last = false): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (!url || (events.length === 0 && !last)) return sent;
+    const body = JSON.stringify({ events: events.splice(0), last });
+    const headers = { "content-type": "application/json" };
+    return sent = sent.then(async () => {
       await fetch(url, { method: "POST", headers, body, signal: AbortSignal.timeout(10_000) })
         .then((response) => response.body?.cancel())
         .catch(() => {}); // a run whose ingress is gone has no followers
     });
-  }
+  };
+  const tell = (event: RunEvent): void => {
+    if (!url) return;
+    const last = events.at(-1);
+    if (event.type === "text" && last?.type === "text" && last.agent_id === event.agent_id) {
+      events[events.length - 1] = { ...last, text: last.text + event.text };
+    } else events.push(event);
+    timer ??= setTimeout(() => void flush(), EVERY_MS);
+  };
+  return { tell, flush };
 }
 
 /** A step that fails for the engine's own reasons is tried this often; failures of tools and models are results. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { text as textOf } from "node:stream/consumers";
 import { test } from "node:test";
 import type { RunEvent } from "../../../lib/core/run-events.ts";
-import { Feed } from "../../../lib/extensions/durable/_agent-object.ts";
+import { feedTo } from "../../../lib/extensions/durable/_agent-object.ts";
 import { serve } from "../../_server.ts";
 
 const words = (agent_id: string, text: string) => ({ type: "text", agent_id, text }) as RunEvent;
@@ -13,7 +13,7 @@ test("who follows a run always gets each event once and in order, the words of o
     got.push([request.url!, JSON.parse(await textOf(request))]);
     response.end();
   });
-  const feed = new Feed(`${server.url}/`, "a/b");
+  const feed = feedTo(`${server.url}/`, "a/b");
   for (const event of [words("a", "one "), words("a", "two"), words("b", "three")]) feed.tell(event);
   await feed.flush();
   feed.tell(words("a", "four"));
