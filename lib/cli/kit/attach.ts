@@ -5,12 +5,7 @@ import { UsageError } from "./io.ts";
 /** `@path` of an image or a PDF, as a word of its own. */
 const ATTACHED = /(?<=^|\s)@(\S+\.(?:png|jpe?g|gif|webp|pdf))(?=$|[\s,;:!?)]|\.(?:\s|$))/gi;
 
-/**
- * A prompt with the images and PDF files that its words name, as `@shot.png`: first they, then the words as they are.
- * Other files stay words: an agent reads those itself.
- *
- * @throws {UsageError} if one cannot be sent
- */
+/** A prompt after the images and PDF files that its words name; an agent reads others itself. @throws {UsageError} if one cannot be sent */
 export async function withAttached(words: string, cwd: string): Promise<Prompt> {
   const paths = new Set([...words.matchAll(ATTACHED)].map(([, path]) => path!));
   if (paths.size === 0) return words;

@@ -127,11 +127,7 @@ export function expectTrusted(fixtures: readonly Fixture[], flags: Flags["flags"
   if (why !== undefined) throw new UsageError(`Cannot ${verb} as ${why}`);
 }
 
-/**
- * The `agent.ts` of a fixture, or the script that its tape names.
- *
- * @throws {Error} if it leads out of the fixture's project
- */
+/** The `agent.ts` of a fixture, or the script that its tape names. @throws {Error} if it leads out of the project */
 function scriptNamed(fixture: Fixture): string | undefined {
   const { name, folder } = fixture;
   const own = join(folder, "agent.ts");

@@ -25,11 +25,7 @@ export function logsOf(cwd: string, env: Environment): string[] {
 /** The least of an id that must be typed: otherwise a short word would be taken for a run. */
 const LEAST_OF_ID = 4;
 
-/**
- * The log that a person means by 'last', an id or the beginning of one; `all` are those to choose from.
- *
- * @throws {UsageError} if several runs begin so
- */
+/** The log that a person means by 'last', an id or the beginning of one. @throws {UsageError} if several runs begin so */
 export function logMeant(
   given: string,
   cwd: string,

@@ -28,11 +28,7 @@ export interface BundleOptions {
 /** The variable by which a built program is asked to list its hooks and agents, and end. */
 export const ASKED = "CROCHET_BUILT";
 
-/**
- * Bundles a script with the folders of its hooks into one file, or one binary.
- *
- * @throws {Error} if it cannot be bundled, with why in the words of the bundler
- */
+/** Makes one file or binary of a script and its folders of hooks. @throws {Error} with why not, in the words of the bundler */
 export async function bundleProgram(options: BundleOptions): Promise<void> {
   const { script, out, compile, target } = options;
   const { Bun } = globalThis as any;

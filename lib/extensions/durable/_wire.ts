@@ -44,11 +44,7 @@ export interface Page {
   readonly pages: readonly string[];
 }
 
-/**
- * An address as it was given, without the slash at its end.
- *
- * @throws {TypeError} if it is not valid
- */
+/** An address as it was given, without the slash at its end. @throws {TypeError} if it is not valid */
 export function addressOf(given: string, example: string): string {
   if (/^https?:\/\/[^/\s]/.test(given) && URL.canParse(given)) return given.replace(/\/+$/, "");
   throw new TypeError(`Cannot use '${given}' as an engine's address: give one as ${example}`);

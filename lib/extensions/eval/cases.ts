@@ -53,11 +53,7 @@ interface CaseFile {
   readonly cases: readonly Case[];
 }
 
-/**
- * Makes fixtures of the cases of a file, all or those named: tapes without calls, which the eval keeps in its folder.
- *
- * @throws {UsageError} that says what is wrong with the file, or that a case is not what it `was`
- */
+/** Makes fixtures of a file's cases: tapes without calls. @throws {UsageError} if the file is wrong, or a case not what it `was` */
 export async function makeCases(
   file: string,
   names: readonly string[],

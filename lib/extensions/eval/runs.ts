@@ -116,11 +116,7 @@ export class EvalRuns {
     }
   }
 
-  /**
-   * Rehearses graders on the recorded runs, before any other is made.
-   *
-   * @throws {BrokenGrader} if one crashes there
-   */
+  /** Rehearses graders on the recorded runs, before any other is made. @throws {BrokenGrader} if one crashes there */
   async rehearse(): Promise<void> {
     for (const slot of this.#unrehearsed().filter(({ fixture }) => !fixture.case)) {
       const graded = await this.#place.rehearse(slot, this.#left());
@@ -285,11 +281,7 @@ export class EvalRuns {
     }
   }
 
-  /**
-   * Grades kept runs again, and replaces their lines; what was lost stays lost.
-   *
-   * @throws {BrokenGrader} if a grader that was not rehearsed crashes on the first of them
-   */
+  /** Grades kept runs again; what was lost stays lost. @throws {BrokenGrader} if a grader that was not rehearsed crashes */
   async regrade(which: "all" | "what is new"): Promise<void> {
     const changed = this.#plan.fixtures.filter((fixture) => this.#isNew(fixture));
     const slots = new Map(this.#slots().map((slot) => [slotName(slot), slot]));

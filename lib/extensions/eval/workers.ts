@@ -51,11 +51,7 @@ function expectShared({ variants, fixtures }: EvalPlan): void {
   if (copies) throw refuse(`run ${copies.name}`, "it was recorded with --tools");
 }
 
-/**
- * Has workers make the runs; all else of an eval stays here.
- *
- * @throws {UsageError} if they cannot
- */
+/** Has workers make the runs; all else of an eval stays here. @throws {UsageError} if they cannot */
 export function runsOn(
   url: string,
   plan: EvalPlan,

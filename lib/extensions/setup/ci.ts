@@ -153,11 +153,7 @@ function linesFor(dir: string, env: Io["env"], runtime: keyof typeof INSTALLERS)
   };
 }
 
-/**
- * Writes a workflow that tests, replays and checks every change, and evaluates at night and when asked.
- *
- * @throws {UsageError} where the jobs could not find crochet, or the file is there
- */
+/** Writes the workflow. @throws {UsageError} where the jobs could not find crochet, or the file is there */
 export function writeWorkflow(
   dir: string,
   { env, runtime }: { readonly env: Io["env"]; readonly runtime: keyof typeof INSTALLERS },

@@ -185,11 +185,7 @@ interface CodexHook {
 
 const PATIENCE_MS = 10_000;
 
-/**
- * Asks Codex for the hooks that it knows in a folder: only Codex knows which hooks a person has trusted.
- *
- * @throws {Error} if it does not answer
- */
+/** The hooks that Codex knows in a folder: only it knows which a person has trusted. @throws {Error} if it does not answer */
 async function codexHooks(program: string, cwd: string, env: Environment): Promise<CodexHook[]> {
   const server = spawn(program, ["app-server"], { cwd, env, stdio: ["pipe", "pipe", "ignore"] });
   const timer = setTimeout(() => server.kill("SIGKILL"), PATIENCE_MS);

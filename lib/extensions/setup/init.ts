@@ -226,12 +226,7 @@ function summary(dir: string, { written, kept, notes }: Scaffold, origin: Origin
   ].join("\n");
 }
 
-/**
- * Makes `crochet` resolve at once, as an install would: by a link, unless it is there. Deno looks in the project for the
- * types that the sources of a clone name, so these are linked too.
- *
- * @returns a function that removes the links
- */
+/** Links what an install would bring: crochet, and the types that Deno wants for a clone. Gives what removes the links. */
 function linkPackages(dir: string, { root, clone }: Origin, isThere = (_: string) => false): () => void {
   const modules = join(dir, "node_modules");
   const had = existsSync(modules);
