@@ -93,8 +93,7 @@ async function callEnd(
 
 function read(run: Run, answer: AsyncIterable<ModelEvent>, partial: PartlyUsed): Reply | Promise<Reply> {
   const onDelta = (delta: ReplyDelta) => run.emit(delta);
-  const isThere = Symbol.iterator in answer;
-  return isThere
+  return Symbol.iterator in answer
     ? replyFrom(answer as unknown as Iterable<ModelEvent>, onDelta, partial)
     : readReply(answer, onDelta, partial);
 }

@@ -72,9 +72,7 @@ interface Streamed {
 }
 
 /** Where the API runs code of a conversation. */
-interface Container {
-  readonly id?: string;
-}
+type Container = { readonly id?: string };
 
 export interface RawBlock {
   readonly type: string;

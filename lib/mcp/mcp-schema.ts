@@ -1,3 +1,4 @@
+import { quietly } from "../core/json.ts";
 import type { JsonSchema } from "../core/model.ts";
 import { InvalidInput, validateJson } from "../tools/schema.ts";
 import { runaway } from "../regex/runaway.ts";
@@ -35,11 +36,7 @@ function patternsEnd(schema: unknown): boolean {
 const UNICODE = /\\p\{|\\u\{|\\ud[89a-f]|[\ud800-\udfff]/i;
 
 function ends(pattern: string): boolean {
-  try {
-    new RegExp(pattern, "u");
-  } catch {
-    return true; // the validator cannot read it either
-  }
+  if (!quietly(() => new RegExp(pattern, "u"))) return true; // the validator cannot read it either
   return !UNICODE.test(pattern) && runaway(new RegExp(pattern)) === undefined;
 }
 

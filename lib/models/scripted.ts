@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { untilAborted } from "../core/clock.ts";
 import { isObject } from "../core/json.ts";
-import type { Usage } from "../core/messages.ts";
+import { NO_USAGE, type Usage } from "../core/messages.ts";
 import { type Model, ModelError, type ModelEvent, type ModelRequest, type RawBlock } from "../core/model.ts";
 import { shown } from "../core/shown.ts";
 import { checkOptions, type OptionKind } from "../input/options.ts";
@@ -234,12 +234,7 @@ interface Names {
   readonly tool: () => string;
 }
 
-const SCRIPTED_USAGE: Usage = {
-  input_tokens: 10,
-  output_tokens: 5,
-  cache_creation_input_tokens: 0,
-  cache_read_input_tokens: 0,
-};
+const SCRIPTED_USAGE: Usage = { ...NO_USAGE, input_tokens: 10, output_tokens: 5 };
 
 /** The whole stream of a reply as the API would send it, before `cut` and `stall`. */
 export function replyEvents(reply: ScriptedReply, names: Names): ModelEvent[] {
@@ -280,17 +275,10 @@ function contentOf({ thinking, text, blocks = [], tools = [] }: ScriptedReply, n
   ];
 }
 
-function messageStart(reply: ScriptedReply, names: Names): ModelEvent {
-  const message = {
-    id: names.message,
-    type: "message",
-    role: "assistant",
-    model: names.model,
-    content: [],
-    stop_reason: null,
-    stop_sequence: null,
-    usage: { ...SCRIPTED_USAGE, ...reply.usage, output_tokens: 1 },
-  };
+function messageStart(reply: ScriptedReply, { message: id, model }: Names): ModelEvent {
+  const usage = { ...SCRIPTED_USAGE, ...reply.usage, output_tokens: 1 };
+  const nothing = { content: [], stop_reason: null, stop_sequence: null };
+  const message = { id, type: "message", role: "assistant", model, ...nothing, usage };
   return { type: "message_start", message };
 }
 

@@ -1,3 +1,4 @@
+import { quietly } from "../core/json.ts";
 import { type Tool, ToolError } from "../core/tool.ts";
 import { tool } from "./make-tool.ts";
 import type { BackgroundRun } from "./shell/agent-shell.ts";
@@ -86,12 +87,8 @@ function runOf(state: ReadonlyMap<string, unknown>, id: string): BackgroundRun {
 
 async function filterOf(filter: string | undefined): Promise<(text: string) => string> {
   if (filter === undefined) return (text) => text;
-  let regex: RegExp;
-  try {
-    regex = new RegExp(filter);
-  } catch {
-    throw new ToolError(`Cannot use filter '${filter}' as it is not a regular expression`);
-  }
+  const regex = quietly(() => new RegExp(filter));
+  if (!regex) throw new ToolError(`Cannot use filter '${filter}' as it is not a regular expression`);
   const { runaway } = await import("../regex/runaway.ts");
   const why = runaway(regex);
   if (why !== undefined) throw new ToolError(`Cannot use filter '${filter}' as ${why}`);

@@ -1,4 +1,4 @@
-import { isObject } from "../../core/json.ts";
+import { isObject, parsed } from "../../core/json.ts";
 import { ModelError, type ModelEvent, type ModelRequest } from "../../core/model.ts";
 import { abortedError, boundedFetch, callError, type FailedCall } from "../../http/errors.ts";
 import type { AttemptRequest, Middleware, MiddlewareContext } from "../../http/middleware.ts";
@@ -150,13 +150,7 @@ function firstOf(chunk: Uint8Array): number | undefined {
 }
 
 function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new ModelError("Cannot use the reply as it ended before its JSON did", {
-      code: "cut",
-      retryable: true,
-      cause,
-    });
-  }
+  const value = parsed(text);
+  if (value !== undefined) return value;
+  throw new ModelError("Cannot use the reply as it ended before its JSON did", { code: "cut", retryable: true });
 }
