@@ -21,6 +21,8 @@ export interface Expected {
   readonly value?: unknown;
 }
 
+const TEXT = { type: "string" };
+
 /** What an example can expect, for editors. */
 export const EXPECTED_SCHEMA: Schema = {
   anyOf: [
@@ -30,7 +32,7 @@ export const EXPECTED_SCHEMA: Schema = {
       properties: {
         action: { enum: ACTIONS },
         value: {},
-        ...{ reason: { type: "string" }, context: { type: "string" }, systemMessage: { type: "string" } },
+        ...{ reason: TEXT, context: TEXT, systemMessage: TEXT },
       },
       required: ["action"],
       additionalProperties: false,
@@ -38,11 +40,8 @@ export const EXPECTED_SCHEMA: Schema = {
     {
       type: "object",
       properties: {
-        ...Object.fromEntries(
-          ACTIONS.map((action) => [action, { anyOf: [{ type: "string" }, { enum: [true, null] }] }]),
-        ),
-        modify: {},
-        ...{ context: { type: "string" }, systemMessage: { type: "string" } },
+        ...Object.fromEntries(ACTIONS.map((action) => [action, { anyOf: [TEXT, { enum: [true, null] }] }])),
+        ...{ modify: {}, context: TEXT, systemMessage: TEXT },
       },
       minProperties: 1,
       additionalProperties: false,
@@ -131,7 +130,7 @@ export function leftOtherwise(
     if (words === null && text !== undefined) return `Expected no file ${path}, but it left one: ${show(text)}`;
     if (words === null || (text !== undefined && wordsTest(words)(text))) continue;
     const instead = text === undefined ? "there is no such file" : `it has ${show(text)}`;
-    return `Expected ${isRegex(words) ? words : JSON.stringify(words)} in ${path}, but ${instead}`;
+    return `Expected ${quoted(words)} in ${path}, but ${instead}`;
   }
   return undefined;
 }
@@ -173,13 +172,11 @@ export function mismatch(expected: Expected, answered: Answered): string | undef
   if (lacks("reason", did.reasons)) return wrong(did.words);
   const contexts = answered.opinion?.contexts?.map(({ text }) => text) ?? [];
   if (lacks("context", [...contexts, contexts.join("\n")])) {
-    return wrong(
-      contexts.length === 0 ? "it gave the model no context" : `it gave the model ${show(contexts.join("\n"))}`,
-    );
+    return wrong(`it gave the model ${contexts.length === 0 ? "no context" : show(contexts.join("\n"))}`);
   }
   const system = answered.opinion?.systemMessage;
   if (lacks("systemMessage", system === undefined ? [] : [system])) {
-    return wrong(system === undefined ? "it showed the user nothing" : `it showed the user ${show(system)}`);
+    return wrong(`it showed the user ${system === undefined ? "nothing" : show(system)}`);
   }
   const value = answered.opinion?.value?.to;
   return expected.value === undefined || covers(expected.value, value) ? undefined : wrong(did.words);
@@ -235,7 +232,6 @@ function isRegex(words: Words): boolean {
 
 /** `deny /force/`: what was expected, for names and messages. */
 export function sayExpected({ action, reason, context, systemMessage, value }: Expected): string {
-  const quoted = (words: string) => isRegex(words) ? words : JSON.stringify(words);
   const parts = [
     action === "continue" ? "no objection" : action === "any" ? "any answer" : action,
     reason === undefined ? "" : quoted(reason),
@@ -244,6 +240,10 @@ export function sayExpected({ action, reason, context, systemMessage, value }: E
     systemMessage === undefined ? "" : `with system message ${quoted(systemMessage)}`,
   ];
   return parts.filter((part) => part !== "").join(" ");
+}
+
+function quoted(words: Words): string {
+  return isRegex(words) ? words : JSON.stringify(words);
 }
 
 function show(text: string): string {

@@ -73,7 +73,13 @@ export class Lane {
     const isCommand = this.options.target.type === "command";
     const start = performance.now();
     const answer = await this.#sent(question, question.limit + (isCommand ? COMMAND_PATIENCE_MS : PATIENCE_MS));
-    const probed = probedBy(answer, performance.now() - start);
+    const ms = performance.now() - start;
+    const probed: Probed | undefined = answer === "late"
+      ? { ms, timedOut: true }
+      : typeof answer === "string"
+      ? { ms, failure: { at: "exit", message: answer } }
+      : answer.probed;
+    if (!probed) throw new Error(`The process of the check failed: ${(answer as Answering).broken}`);
     // A module that took too long may still be running.
     if (probed.timedOut && !isCommand) this.close();
     const changed = this.#tree.changes();
@@ -159,13 +165,6 @@ export class Lanes implements Disposable {
   [Symbol.dispose](): void {
     for (const lane of this.#others.values()) lane.close();
   }
-}
-
-function probedBy(answer: Answering | string, ms: number): Probed {
-  if (answer === "late") return { ms, timedOut: true };
-  if (typeof answer === "string") return { ms, failure: { at: "exit", message: answer } };
-  if (answer.probed) return answer.probed;
-  throw new Error(`The process of the check failed: ${answer.broken}`);
 }
 
 /** How long one hook may be asked. A check that still had a question when it was over has not seen enough. */

@@ -63,8 +63,7 @@ export function unknownName(
 ): Violation | undefined {
   if (of === "tool" && isProjectTool(name, project)) return undefined;
   const as = of === "tool" && !isHostTool(name) ? fault : warning;
-  const found = { ...as("unknown-name", message, "correct the name"), declared: name };
-  return event === undefined ? found : { ...found, event };
+  return { ...as("unknown-name", message, "correct the name"), declared: name, ...(event !== undefined && { event }) };
 }
 
 export function neverMatches(matcher: string, why: string, fix: string): Violation {

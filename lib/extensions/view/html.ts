@@ -158,7 +158,7 @@ ${notes(view)}
 <p class="empty" id="no-edits" hidden>No file was changed by a tool in this run</p>
 <div id="hooks" hidden></div>
 </main>
-${foot()}`;
+${FOOT}`;
 }
 
 function tab(value: string, words: string, count?: number): string {
@@ -187,7 +187,7 @@ ${areRuns ? `<div class="panel"><div id="differences"></div></div>` : ""}
 <div class="bar"><div class="tabs" id="tabs"></div><div class="filters" id="filters"></div></div>
 <div id="list"></div>
 </main>
-${foot()}`;
+${FOOT}`;
 }
 
 function head(title: string, status: string): string {
@@ -199,10 +199,8 @@ ${status}
 </header>`;
 }
 
-function foot(): string {
-  return `<div id="help" popover aria-label="Keys"></div>
+const FOOT = `<div id="help" popover aria-label="Keys"></div>
 <noscript><p class="note">Allow scripts on this page to see the run</p></noscript>`;
-}
 
 function pill(stop: string | null): string {
   const tone = stop === null ? "changed" : endTone(stop);

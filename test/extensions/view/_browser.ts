@@ -5,13 +5,8 @@ import { browser as program } from "../../_needs.ts";
 import { scratch } from "../../_scratch.ts";
 
 const FLAGS = [
-  "--headless",
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-  "--no-first-run",
+  ...["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+  ...["--disable-component-update", "--disable-sync", "--no-first-run"],
 ];
 
 let browser: Promise<Browser> | undefined;

@@ -134,11 +134,26 @@ function wireArbitrary(
     // No host sends one.
     { tool, conversations: false },
   );
-  return fc.tuple(around, made, fc.boolean()).map(([facts, event, lean]) => {
-    const claude = asClaude({ ...event, session_id: facts.session_id }, scene.cwd, facts, name, lean);
-    return asWritten(host, claude, facts);
+  return fc.tuple(around, made, fc.boolean()).map(([facts, made, lean]) => {
+    const { session_id, transcript_path, prompt_id, permission_mode, effort } = facts;
+    const event = { ...made, session_id };
+    const claude = wireInput(event, scene.cwd, {
+      transcript_path,
+      permission_mode,
+      ...(event.parent_agent_id !== undefined && {
+        agent_transcript_path: transcript_path.replace(/\.jsonl$/, `/subagents/agent-${event.agent_id}.jsonl`),
+      }),
+      ...(prompt_id !== undefined && { prompt_id }),
+      ...(effort !== undefined && { effort: { level: effort } }),
+      fields: lean ? {} : beside(event),
+    }, name);
+    const sent = Object.entries(claude).filter(([field]) => !lean || !MAY_LACK.includes(field));
+    return asWritten(host, Object.fromEntries(sent) as WireEvent, facts);
   });
 }
+
+/** Fields that versions of the host and its settings leave out. */
+const MAY_LACK = "duration_ms is_interrupt background_tasks session_crons last_assistant_message title".split(" ");
 
 interface Wanted extends Scene {
   readonly tool: string | undefined;
@@ -225,26 +240,6 @@ function aboutCallArbitrary(fc: FastCheck, event: AboutCall, wanted: Wanted): Ar
       });
       return aboutCalls(event, calls, more);
     });
-}
-
-/** Fields that versions of the host and its settings leave out. */
-const MAY_LACK = "duration_ms is_interrupt background_tasks session_crons last_assistant_message title".split(" ");
-
-/** The event as Claude Code writes it; `lean` leaves out what may be absent. */
-function asClaude(event: AnyEvent, cwd: string, around: EventSetting, registered: string, lean: boolean): WireEvent {
-  const { transcript_path, prompt_id, permission_mode, effort } = around;
-  const wire = wireInput(event, cwd, {
-    transcript_path,
-    permission_mode,
-    ...(event.parent_agent_id !== undefined && {
-      agent_transcript_path: transcript_path.replace(/\.jsonl$/, `/subagents/agent-${event.agent_id}.jsonl`),
-    }),
-    ...(prompt_id !== undefined && { prompt_id }),
-    ...(effort !== undefined && { effort: { level: effort } }),
-    fields: lean ? {} : beside(event),
-  }, registered);
-  const sent = Object.entries(wire).filter(([field]) => !lean || !MAY_LACK.includes(field));
-  return Object.fromEntries(sent) as WireEvent;
 }
 
 /** What the host knows and our events do not say. */
