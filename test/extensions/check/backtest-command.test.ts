@@ -98,14 +98,10 @@ test("hooks backtest shows what hooks would have denied, modified and sent back,
     ["pre-tool-use@Edit+Write.env.rules", 1, [
       ["logs/codex.jsonl:6", "deny", "It holds secrets", undefined],
     ]],
-    [
-      "stop.tested.ts",
-      2,
-      [
-        ["logs/claude.jsonl:6", "send back", "Say what you tested", undefined],
-        ["logs/codex.jsonl:11", "send back", "Say what you tested", undefined],
-      ].map(([at, ...rest]) => [at === "logs/codex.jsonl:11" ? "logs/codex.jsonl:12" : at, ...rest]),
-    ],
+    ["stop.tested.ts", 2, [
+      ["logs/claude.jsonl:6", "send back", "Say what you tested", undefined],
+      ["logs/codex.jsonl:12", "send back", "Say what you tested", undefined],
+    ]],
     ["user-prompt-submit.polite.ts", 2, [
       ["logs/claude.jsonl:1", "modify", `"clean up, please"`, undefined],
       ["logs/codex.jsonl:2", "modify", `"clean up, please"`, undefined],
