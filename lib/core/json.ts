@@ -26,6 +26,12 @@ export function objectOf(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
 
+/** All texts in plain data. */
+export function textsIn(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
 type Present<T> =
   & { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
   & { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> };

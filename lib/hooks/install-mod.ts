@@ -5,7 +5,7 @@ import { hashOf } from "../runtime/sha256.ts";
 import { isSkipped } from "./file/file-name.ts";
 import { isGuard, readHeader } from "./file/hook-record.ts";
 import { hostEvent, HOSTS } from "./hosts/index.ts";
-import { type Installable, type InstallPlace, type Moment, momentsOf, refusalTo } from "./install.ts";
+import { type Installable, type InstallPlace, matcherOfPattern, type Moment, momentsOf, refusalTo } from "./install.ts";
 import type { HostEntry } from "./install-line.ts";
 import { COPIES, pluginName, pluginOf, type PluginPlan } from "./install-plugin.ts";
 import { IMPORTS, modBundle } from "./mod/bundle.ts";
@@ -88,10 +88,10 @@ function toolsOf(moments: readonly NamedMoment[]): string[] | undefined {
 }
 
 function matcherOf(listened: readonly Moment["on"][]): string | undefined {
-  const { toolMatcher, patternMatcher } = HOSTS.claude.settings;
+  const { toolMatcher } = HOSTS.claude.settings;
   if (listened.every(({ tools }) => tools)) return toolMatcher([...new Set(listened.flatMap(({ tools }) => tools!))]);
   const [{ pattern }, ...others] = listened as [Moment["on"], ...Moment["on"][]];
-  return others.length > 0 || pattern === undefined ? undefined : patternMatcher?.(pattern);
+  return others.length > 0 || pattern === undefined ? undefined : matcherOfPattern(pattern, "claude");
 }
 
 function entry(event: string, matcher: string | undefined, command: string): HostEntry {

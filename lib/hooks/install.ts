@@ -184,7 +184,7 @@ export function momentsOf({ file, record }: Installable): Moment[] {
 }
 
 function entryOf({ file, record, on, event }: Moment, { host, scope, cwd, plugin }: InstallPlace): HostEntry {
-  const { toolMatcher, patternMatcher, second, named, async, onFailure, lists } = HOSTS[host].settings;
+  const { toolMatcher, second, named, async, onFailure, lists } = HOSTS[host].settings;
   // By its own name, which says when it runs: the target of a link may have any name.
   const below = plugin ? `${plugin.folder}/${file.name}` : scope === "project" ? belowProject(file.at, cwd) : undefined;
   if (scope === "project" && below === undefined) {
@@ -198,7 +198,7 @@ function entryOf({ file, record, on, event }: Moment, { host, scope, cwd, plugin
     ? toolMatcher(on.tools)
     : on.pattern === undefined
     ? undefined
-    : patternMatcher?.(alsoReaching(on.pattern, host));
+    : matcherOfPattern(on.pattern, host);
   return {
     event: name,
     ...(matcher !== undefined && { matcher }),
@@ -217,10 +217,11 @@ function entryOf({ file, record, on, event }: Moment, { host, scope, cwd, plugin
   };
 }
 
-/** A matcher that takes the host's own names of the tools that it takes, too. */
-function alsoReaching(pattern: string, host: HostName): string {
+/** An expression as a host's matcher, which takes the host's own names of the tools, too. */
+export function matcherOfPattern(pattern: string, host: HostName): string | undefined {
+  const { channels, settings: { patternMatcher } } = HOSTS[host];
   const takes = compileMatcher(pattern);
-  return [pattern, ...reaching(HOSTS[host].channels, takes).filter((theirs) => !takes(theirs))].join("|");
+  return patternMatcher?.([pattern, ...reaching(channels, takes).filter((theirs) => !takes(theirs))].join("|"));
 }
 
 /** The answer to the host if crochet is missing: a guard refuses, any other hook passes with a warning. */

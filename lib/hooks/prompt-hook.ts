@@ -113,17 +113,12 @@ const VOLATILE = new Set([
 async function questionKey(template: Template, modelName: string, event: AnyEvent): Promise<string> {
   const fields: object = JSON.parse(JSON.stringify(projection(event)));
   const data = Object.fromEntries(Object.entries(fields).filter(([field]) => !VOLATILE.has(field)));
-  const asked = JSON.stringify([modelName, template.source, canonical(data), template.shows(event)]);
+  const byKey = (_: string, value: unknown) =>
+    isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1)) : value;
+  const asked = JSON.stringify([modelName, template.source, data, template.shows(event)], byKey);
   // Not by `node:crypto`, which a mod of Claude Code does not have.
   const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(asked));
   return String.fromCharCode(...new Uint8Array(hash));
-}
-
-/** The same data in one order of keys. */
-function canonical(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(canonical);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1).map(([key, part]) => [key, canonical(part)]);
 }
 
 /** The verdict in a reply: its call of the tool, or JSON without one. Of several, as it may quote others, a denial wins. */

@@ -1,5 +1,6 @@
 import type { AnyEvent } from "../core/events.ts";
 import type { Context, Hook, HookContext } from "../core/hook.ts";
+import { freeze } from "../core/json.ts";
 import { askingHost, type Host, type HostName, loadHost } from "./hosts/host.ts";
 import { type HostEvent, ourEvents } from "./hosts/read-event.ts";
 import type { Served } from "./hosts/write-answer.ts";
@@ -225,7 +226,7 @@ function isPlain(config: unknown): config is { readonly timeout?: number } {
 
 /** The event with what every event has, frozen: only its answer speaks for a hook. */
 function stamped({ fired, session_id, agent_id, parent_agent_id, agent_type, turn_id }: HostEvent): AnyEvent {
-  return frozen({
+  return freeze({
     ...fired,
     event_id: `${agent_id}:0`,
     timestamp: new Date().toISOString(),
@@ -233,11 +234,6 @@ function stamped({ fired, session_id, agent_id, parent_agent_id, agent_type, tur
     ...(parent_agent_id !== undefined && { parent_agent_id, agent_type }),
     turn_id,
   }) as AnyEvent;
-}
-
-function frozen(value: object): object {
-  for (const part of Object.values(value)) if (typeof part === "object" && part !== null) frozen(part);
-  return Object.freeze(value);
 }
 
 async function inTime(answer: unknown, context: LazyContext, signal: AbortSignal, seconds: number): Promise<unknown> {

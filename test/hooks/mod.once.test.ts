@@ -282,6 +282,13 @@ test("what a guard's handler cannot do refuses, and what is no guard passes", as
   assert.match((await missing.call("Bash", { command: "ls" })).answer.deny, /refused: no session/);
 });
 
+test("the belt of a guard with an expression is asked about the tools of the host that are ours under another name", async () => {
+  using here = place();
+  await modOf(here, { "pre-tool-use.g.ts": `export const config = { matcher: "^Edit$" };\nexport default () => {};` });
+  const { hooks: belt } = JSON.parse(readFileSync(join(here.home, "crochet-hooks/hooks/hooks.json"), "utf8"));
+  assert.equal(belt.PreToolUse[0].matcher, "^Edit$|NotebookEdit");
+});
+
 test("the belt refuses every guarded event unless the mod is loaded in that very session", async () => {
   using here = place();
   const hooks = {

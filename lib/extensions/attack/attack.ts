@@ -23,9 +23,7 @@ export interface Attack {
 }
 
 /** What its process gets: where it is, what it attacks and how. */
-export interface ProcessTask {
-  readonly script: string | undefined;
-  readonly project: string;
+export interface ProcessTask extends Pick<Attack, "script" | "project"> {
   /** Where the user keeps what is trusted, in an environment that has another home. */
   readonly env: { readonly HOME?: string | undefined; readonly CROCHET_HOME?: string | undefined };
   readonly attack: AttackTask;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { AnyEvent, EventName, Fired } from "../../core/events.ts";
 import type { Folded } from "../../core/fold.ts";
-import { isObject, parsed } from "../../core/json.ts";
+import { isObject, parsed, textsIn } from "../../core/json.ts";
 import type { Opinion } from "../../core/verdict.ts";
 import type { ToolUse } from "../../hooks/hosts/channel.ts";
 import { type HostName, HOSTS } from "../../hooks/hosts/index.ts";
@@ -77,7 +77,7 @@ export function expectedIn(host: HostName, fired: Fired<EventName>, folded: Fold
   const words = [fit.reason, fit.halt, fit.contexts?.map(({ text }) => text), isInput ? [] : fit.value?.to];
   // Of a command the model reads what it wrote, and not what we put around it.
   const around = /^(?:\[[^\]\n]*\]: |<system-reminder>\n\S+ hook [a-z ]+: )|\n<\/system-reminder>$/g;
-  const own = texts(words).map((text) => text.replace(around, ""));
+  const own = textsIn(words).map((text) => text.replace(around, ""));
   return {
     effect: effectOf(fired.event, fit),
     words: own.filter((text) => text.trim() !== ""),
@@ -229,7 +229,7 @@ function did({ call, template }: Pair, { shells, asked, project }: Traces, given
 /** What the model read that its twin did not, since the first call if there is one; and whether it is of the hook. */
 function readBy({ hooked, control, expected, call }: Pair): { readonly line: string; readonly isOwn: boolean } {
   const lines = (asked: Traces["asked"]) =>
-    asked.flatMap(({ body: { tools: _, ...body } }) => texts(body)).flatMap((text) => text.split("\n"))
+    asked.flatMap(({ body: { tools: _, ...body } }) => textsIn(body)).flatMap((text) => text.split("\n"))
       .map((line) => line.replaceAll(/\S*-(?:hooked|control)\b/g, "…").trim());
   const begin = call ? hooked.asked.findIndex(isTalk) + 1 : 0;
   const usual = new Set(lines([...control.asked, ...hooked.asked.slice(0, begin)]));
@@ -240,11 +240,6 @@ function readBy({ hooked, control, expected, call }: Pair): { readonly line: str
   const known = new Set([...usual].map(shape));
   const line = own ?? fresh.find((one) => !known.has(shape(one)) && !one.startsWith("{")) ?? "–";
   return { line: line.length > 200 ? `${line.slice(0, 199)}…` : line, isOwn: own !== undefined };
-}
-
-function texts(value: unknown): string[] {
-  if (typeof value === "string") return [value];
-  return typeof value === "object" && value !== null ? Object.values(value).flatMap(texts) : [];
 }
 
 /** Where the answers of hosts hold something new. */

@@ -39,10 +39,6 @@ export class NoProgram extends Error {
   }
 }
 
-function cacheOf({ env }: Getting, host: HostName): string {
-  return join(env.CROCHET_HOSTS ? resolve(env.CROCHET_HOSTS) : join(homeOf(env), ".cache/crochet/hosts"), host);
-}
-
 /** The program of a host: without a version the one on the PATH, else the newest that is installed. */
 export function hostProgram(wish: HostWish, getting: Getting): Promise<HostProgram | NoProgram> {
   return foundProgram(wish, getting).catch((error) => {
@@ -59,7 +55,8 @@ async function foundProgram({ host, version }: HostWish, getting: Getting): Prom
     const folder = real.includes("/node_modules/") ? real.slice(0, real.lastIndexOf("/node_modules/")) : dirname(real);
     return { host, program: real, folder, version: await versionOf(real, getting) ?? "unknown" };
   }
-  const cache = cacheOf(getting, host);
+  const { CROCHET_HOSTS } = getting.env;
+  const cache = join(CROCHET_HOSTS ? resolve(CROCHET_HOSTS) : join(homeOf(getting.env), ".cache/crochet/hosts"), host);
   const cached = existsSync(cache) ? readdirSync(cache).sort(byNumber).at(-1) : undefined;
   const isNewest = version === "newest" || version === undefined && cached === undefined;
   const chosen = isNewest && getting.install

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { isObject, parsed } from "../../core/json.ts";
+import { isObject, parsed, textsIn } from "../../core/json.ts";
 import { isInside } from "../../files/confine.ts";
 import { realOr } from "./user-places.ts";
 
@@ -75,9 +75,4 @@ function ownImports(from: string, root: string, name: string, read: ReadBytes): 
     const star = name.slice(before.length, name.length - (after?.length ?? 0));
     return fits ? textsIn(target).map((text) => resolve(folder, text.replaceAll("*", star))) : [];
   });
-}
-
-function textsIn(target: unknown): string[] {
-  if (typeof target === "string") return [target];
-  return typeof target === "object" && target !== null ? Object.values(target).flatMap(textsIn) : [];
 }

@@ -1,11 +1,15 @@
 import type { EventFields, EventName, Fired, NameOf } from "../../core/events.ts";
+import type { HookEnv } from "../../core/hook.ts";
 import { channelOf, type ToolUse } from "./channel.ts";
 import type { Host } from "./host.ts";
 import { type AboutCall, type EventField, plainFields } from "../event-fields.ts";
 import { isObject, type JsonObject } from "../../core/json.ts";
 import { NO_USAGE } from "../../core/messages.ts";
 
-export interface HostEvent {
+/** Whose event it is, and where. */
+type Place = "session_id" | "agent_id" | "parent_agent_id" | "agent_type" | "turn_id" | "cwd";
+
+export interface HostEvent extends Required<Pick<HookEnv, Place>> {
   readonly fired: Fired<EventName>;
   /** What a hook file may call it instead: `permission-denied` for `tool-denied`. */
   readonly name: string;
@@ -17,12 +21,6 @@ export interface HostEvent {
   readonly from?: ToolUse;
   /** Whether it is that call itself, for hooks that name the host's tool, and not one in it. Absent: there is no such choice. */
   readonly isOwn?: boolean;
-  readonly session_id: string;
-  readonly agent_id: string;
-  readonly parent_agent_id: string | undefined;
-  readonly agent_type: string | undefined;
-  readonly turn_id: string;
-  readonly cwd: string;
   /** The path of the transcript; empty if the host gives no path. */
   readonly transcript: string;
 }

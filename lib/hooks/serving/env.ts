@@ -13,18 +13,14 @@ export interface ServedEnv extends HookEnv {
 }
 
 /** The context of a module, in the environment in which another host asks it. */
-export function servedContext(heard: HostEvent, options: ServeOptions, hook: string): { env: ServedEnv; ctx: Context } {
-  const env = servedEnv(heard, options);
-  return { env, ctx: new Context(env, hook) };
-}
-
-function servedEnv(
+export function servedContext(
   { fired: _, wireName: __, toolNames: ___, from: ____, isOwn: _____, transcript, ...ids }: HostEvent,
   options: ServeOptions,
-): ServedEnv {
+  hook: string,
+): { env: ServedEnv; ctx: Context } {
   const logged: string[] = [];
   let values: { readonly map: Map<string, unknown>; readonly before: ReadonlyMap<string, string> } | undefined;
-  return {
+  const env: ServedEnv = {
     ...hookEnv({ ...ids, cwd: ids.cwd || process.cwd() }),
     logged,
     lastError: async () => {
@@ -57,6 +53,7 @@ function servedEnv(
       return problems;
     },
   };
+  return { env, ctx: new Context(env, hook) };
 }
 
 /** As `userState()`, without what that loads. */
