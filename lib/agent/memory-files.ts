@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 import { thrownWords } from "../core/shown.ts";
-import { readBrought } from "../files/confine.ts";
-import { foldersUp } from "../files/tree.ts";
+import { foldersUp, readBrought } from "../files/confine.ts";
 
 /** What an agent reads about its project, by file name. */
 export const MEMORY_FILES: readonly string[] = ["AGENTS.md", "CLAUDE.md"];

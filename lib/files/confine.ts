@@ -209,6 +209,11 @@ export function readBrought(project: string, path: string): Uint8Array | undefin
   }
 }
 
+/** A folder and those above it, the nearest first. */
+export function foldersUp(folder: string): string[] {
+  return dirname(folder) === folder ? [folder] : [folder, ...foldersUp(dirname(folder))];
+}
+
 /** The path of a file from the workspace it is in; undefined if it is in none. */
 export function workspacePath(root: string, path: string): string | undefined {
   // A shell that went elsewhere may name the workspace by another way than it was given by, one of which is a link.

@@ -27,11 +27,6 @@ export function entriesOf(folder: string, list?: TreeOptions["list"]): Dirent[] 
   return (list ? list(folder, read) ?? [] : read()).sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
-/** A folder and those above it, the nearest first. */
-export function foldersUp(folder: string): string[] {
-  return dirname(folder) === folder ? [folder] : [folder, ...foldersUp(dirname(folder))];
-}
-
 export function writeFiles(folder: string, files: Iterable<readonly [path: string, content: string | Uint8Array]>) {
   for (const [path, content] of files) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });

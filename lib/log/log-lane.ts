@@ -10,7 +10,6 @@ import { askedHooks, hookStep, marked, output, recalledHooks, type ToolSteps, wi
 import { Lane } from "./lane.ts";
 import type { RunLog } from "./run-log.ts";
 import { KeptStream } from "./stream.ts";
-import { answerOf, SeamAnswer } from "./tape-answer.ts";
 
 export interface LoggedSession {
   readonly log: RunLog;
@@ -149,8 +148,7 @@ export class LogLane extends Lane {
     const { id, lane, attempts, error, at } = call;
     // As it is asked now: the replay of a fork asks so from its beginning.
     if (log.past!.isCopied) log.called({ id, lane, request, attempt: attempts.at(-1)!, ...(error && { error }), at });
-    this.clock.advance(at);
-    return new SeamAnswer(answerOf(call), { signal, clock: this.clock, isWatched: true });
+    return log.past!.answer(call, signal, this.clock);
   }
 
   #ask(id: string, real: Model, request: ModelRequest, signal: AbortSignal): ReturnType<Model> {

@@ -7,6 +7,8 @@ import type { AnswerFact, ClockFact, EntryOf, LogEntry, ToolFact } from "./entry
 import type { HookStep } from "./step.ts";
 import { takesOf } from "./lane.ts";
 import { isWhole, Log } from "./read-log.ts";
+import { answerOf, SeamAnswer } from "./tape-answer.ts";
+import type { LaneClock } from "./tape-clock.ts";
 
 /** What the log of a session that is resumed has: where it stands, and the steps of a run that was cut off. */
 export class Past {
@@ -88,6 +90,12 @@ export class Past {
     for (const fact of this.log.parts.tool.slice(this.before.parts.tool.length)) {
       if (!fact.aborted) getOrMake(this.#tools, `${fact.lane} ${fact.tool}`, () => []).push(fact);
     }
+  }
+
+  /** Here, as a run that never was cut off loads nothing of tapes. */
+  answer(call: Call, signal: AbortSignal, clock: LaneClock): SeamAnswer {
+    clock.advance(call.at);
+    return new SeamAnswer(answerOf(call), { signal, clock, isWatched: true });
   }
 
   /** Whether the log has a line; each counts once. */

@@ -1,5 +1,5 @@
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { foldersUp } from "../files/tree.ts";
+import { foldersUp } from "../files/confine.ts";
 import { entriesIn, entryAt, inside, isOfProcess, LONGEST_PATH, realPath } from "./_path-rule.ts";
 import { wildcard } from "./parse-rule.ts";
 import { hiddenIn, programOf, readLine, type ShellWord } from "./shell-lines.ts";

@@ -3,8 +3,7 @@ import { stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { type ToolContext, ToolError } from "../../core/tool.ts";
 import { HIDES } from "../tool-state.ts";
-import { confine } from "../../files/confine.ts";
-import { foldersUp } from "../../files/tree.ts";
+import { confine, foldersUp } from "../../files/confine.ts";
 import { keyFile } from "../../files/user-key.ts";
 import type { PermissionGate } from "../../permissions/gate.ts";
 
