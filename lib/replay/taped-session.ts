@@ -154,7 +154,7 @@ export class TapedSession implements SessionRecord {
   async catchUp(above: string): Promise<void> {
     const until = performance.now() + CATCH_UP_MS;
     const below = () => [...this.#lanes.values()].filter(({ name }) => name.startsWith(`${above}/`));
-    const isBehind = (lane: TapeLane) => !lane.hasCaughtUp && !this.drift.isIn(lane.name);
+    const isBehind = (lane: TapeLane) => !lane.hasCaughtUp && !this.drift.lanes.has(lane.name);
     while (below().some(isBehind) && performance.now() < until) await systemClock.sleep(1);
   }
 

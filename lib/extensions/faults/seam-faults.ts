@@ -160,7 +160,7 @@ export class Kill {
   readonly store: MinimalStore;
   readonly #kept = memoryStore();
   readonly #after: readonly number[];
-  #life = new Life();
+  #life = newLife();
   #messages = 0;
 
   constructor(kills: readonly Fault[], earlier: Kill["written"] = []) {
@@ -209,12 +209,10 @@ export class Kill {
   async bury(running: Promise<unknown>): Promise<void> {
     this.#life.buried.abort();
     await running.catch(() => {});
-    this.#life = new Life();
+    this.#life = newLife();
   }
 }
 
-class Life {
-  isOver = false;
-  readonly end = Promise.withResolvers<string>();
-  readonly buried = new AbortController();
+function newLife() {
+  return { isOver: false, end: Promise.withResolvers<string>(), buried: new AbortController() };
 }

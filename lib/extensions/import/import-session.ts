@@ -32,11 +32,11 @@ export function importSession(files: SessionFiles, name: string): Imported {
   if (asked.length === 0) throw new ImportRefused(`Cannot import '${name}' as ${lacks(session, lines)}`);
   const times = asked.map(({ value }) => Date.parse(textIn(value.timestamp))).filter(Number.isFinite);
   const began = times.length > 0 ? Math.min(...times) : 0;
-  const bodies = new Bodies(session);
+  const bodyOf = bodiesIn(session);
   const answers = repliesIn(lines);
   const notes = [MISSING];
   const exchanges = asked.flatMap(({ value, line }): Exchange[] => {
-    const body = bodies.of(value);
+    const body = bodyOf(value);
     if (!body) {
       notes.push(`left out, as not all of its messages are in the log: the request of line ${line}`);
       return [];
@@ -103,29 +103,30 @@ function homeIn(lines: readonly LogLine[]): { home?: string } {
   return home === undefined ? {} : { home };
 }
 
-/** Puts requests together: each has its messages as hashes, after a part of an earlier one. */
-class Bodies {
-  readonly #shapes = new Map<string, JsonObject>();
-  readonly #messages = new Map<string, JsonObject>();
-  /** Of each request, whose base was logged before it. */
-  readonly #hashes = new Map<string, readonly string[]>();
-
-  constructor({ logs }: HostSession) {
-    for (const { lines } of logs) {
-      for (const message of transcript(lines)) this.#messages.set(hashOf(canonical(message)), message);
-    }
-    for (const { value } of logs.flatMap((log) => log.lines)) {
-      if (value.type === "api-request-shape") this.#shapes.set(textIn(value.shapeHash), objectOf(value.shape));
-      if (value.type === "api-request-blob") this.#messages.set(textIn(value.hash), objectOf(value.message));
-      if (value.type === "api-request") this.#note(value);
-    }
+/**
+ * Puts requests together: each has its messages as hashes, after a part of an earlier one, which was logged before it.
+ * Gives the body of a request, undefined if a part of it is not in the log.
+ */
+function bodiesIn({ logs }: HostSession): (request: JsonObject) => JsonObject | undefined {
+  const shapes = new Map<string, JsonObject>();
+  const known = new Map<string, JsonObject>();
+  const hashes = new Map<string, readonly string[]>();
+  for (const { lines } of logs) {
+    for (const message of transcript(lines)) known.set(hashOf(canonical(message)), message);
   }
-
-  /** The body of a request; undefined if a part of it is not in the log. */
-  of(request: JsonObject): JsonObject | undefined {
+  for (const { value } of logs.flatMap((log) => log.lines)) {
+    if (value.type === "api-request-shape") shapes.set(textIn(value.shapeHash), objectOf(value.shape));
+    if (value.type === "api-request-blob") known.set(textIn(value.hash), objectOf(value.message));
+    if (value.type !== "api-request") continue;
+    const { id, base, keep, tail } = value;
+    const before = base === undefined ? [] : hashes.get(textIn(base));
+    if (!before || before.length < Number(keep ?? 0)) continue;
+    hashes.set(textIn(id), [...before.slice(0, Number(keep ?? 0)), ...Array.isArray(tail) ? tail.map(textIn) : []]);
+  }
+  return (request) => {
     const { betas: _, ...params } = objectOf(request.params);
-    const shape = this.#shapes.get(textIn(request.shapeHash));
-    const messages = this.#hashes.get(textIn(request.id))?.map((hash) => this.#messages.get(hash));
+    const shape = shapes.get(textIn(request.shapeHash));
+    const messages = hashes.get(textIn(request.id))?.map((hash) => known.get(hash));
     if (!shape || !messages || messages.includes(undefined)) return undefined;
     const { system, ...rest } = shape;
     const body = structuredClone({ ...params, ...rest, system: Array.isArray(system) ? system : [], messages });
@@ -134,14 +135,7 @@ class Bodies {
       if (isObject(marked)) Object.assign(marked, { cache_control: value });
     }
     return { ...body, system: [billingBlock(), ...body.system] };
-  }
-
-  #note({ id, base, keep, tail }: JsonObject): void {
-    const before = base === undefined ? [] : this.#hashes.get(textIn(base));
-    if (!before || before.length < Number(keep ?? 0)) return;
-    const kept = before.slice(0, Number(keep ?? 0));
-    this.#hashes.set(textIn(id), [...kept, ...Array.isArray(tail) ? tail.map(textIn) : []]);
-  }
+  };
 }
 
 /** The messages of a conversation as they are sent: a reply's blocks together, and results that follow each other. */

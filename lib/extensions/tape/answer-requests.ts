@@ -38,7 +38,8 @@ export class Replayer {
   readonly #mcp: McpReplayer;
   readonly #divergences = new Map<string, DriftReport["divergences"][number]>();
   readonly #tools = new Map<string, DriftReport["tools"][number]>();
-  readonly #notes = new Set<string>();
+  /** Lines that the report says as they are. */
+  readonly notes = new Set<string>();
   /** Whether a model was asked anything. */
   wasAsked = false;
 
@@ -54,14 +55,14 @@ export class Replayer {
     this.#matcher = new SentMatcher({ ...tape, calls }, { ...options, ...(loose && { loose }) });
     this.#mcp = new McpReplayer(tape.mcp ?? [], {
       ...{ name: options.name, mask: this.#masks, named: (value) => mapTexts(value, named) },
-      note: (line) => this.note(line),
+      note: (line) => void this.notes.add(line),
     });
   }
 
   answer = async (incoming: Incoming, response: ServerResponse): Promise<void> => {
     if (incoming.prefix === "mcp") return await this.#mcp.answer(incoming, response);
     const { sent, headers } = incoming;
-    if (asksModel(sent)) this.#mcp.asked();
+    if (asksModel(sent)) this.#mcp.requests++;
     const lane = this.#program.learn(headers, sent);
     const mask = this.#masks();
     const asked = mask.sentOn(sent);
@@ -92,7 +93,7 @@ export class Replayer {
     const was = this.#tape.header.versions.client;
     const is = headers["user-agent"];
     if (was !== undefined && is !== undefined && is !== was && /^[^/]*/.exec(is)![0] === /^[^/]*/.exec(was)![0]) {
-      this.#notes.add(`the program is now ${is}, and was ${was} when this was recorded`);
+      this.notes.add(`the program is now ${is}, and was ${was} when this was recorded`);
     }
   }
 
@@ -102,11 +103,6 @@ export class Replayer {
   /** What the recorded program did, as this machine would write it. */
   get did(): Doings {
     return mapTexts(this.#tape.end ?? {}, asNamedHere(this.#options.places));
-  }
-
-  /** Adds a line to the report. */
-  note(line: string): void {
-    this.#notes.add(line);
   }
 
   async report(renew: string): Promise<DriftReport> {
@@ -132,7 +128,7 @@ export class Replayer {
       ...(stale > 0 && { stale }),
       normalise: header.normalise ?? [],
       price: { update: priceOf(unused, divergences), whole: wholePrice(this.#tape) },
-      notes: [...this.#notes, ...(rules.length > 0 ? [`not compared: ${rules.join(", ")}`] : [])],
+      notes: [...this.notes, ...(rules.length > 0 ? [`not compared: ${rules.join(", ")}`] : [])],
       renew,
     };
   }

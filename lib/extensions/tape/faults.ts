@@ -77,7 +77,7 @@ async function runUnder(
     if (incoming.prefix === "mcp") return await mcp.answer(incoming, response);
     const { sent, headers } = incoming;
     if (!asksModel(sent)) return sendError(response, sent.api, 404, "Not recorded");
-    mcp.asked();
+    mcp.requests++;
     const lane = program.learn(headers, sent);
     const mask = masks();
     const asked = mask.sentOn(sent);

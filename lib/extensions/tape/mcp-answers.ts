@@ -38,7 +38,8 @@ export class McpReplayer {
   readonly #questions = new Set<string>();
   /** How many lines have come of each `crochet mcp`. */
   readonly #lines = new Map<string, number>();
-  #requests = 0;
+  /** How many requests have come to models. */
+  requests = 0;
 
   constructor(facts: readonly McpFact[], options: McpReplayOptions) {
     this.#options = options;
@@ -48,11 +49,6 @@ export class McpReplayer {
       const key = keyOf(mcp, method, options.named(params));
       if (!own) this.#queues.set(key, [...this.#queues.get(key) ?? [], entry]);
     }
-  }
-
-  /** A model was asked. */
-  asked(): void {
-    this.#requests++;
   }
 
   async answer(incoming: Incoming, response: ServerResponse): Promise<void> {
@@ -142,7 +138,7 @@ export class McpReplayer {
       unanswered && one.fact.unanswered && one.fact.mcp === fact.mcp && one.fact.after === fact.after
     );
     await this.#until(
-      () => this.#requests >= fact.after && group.every(({ isServed }) => isServed),
+      () => this.requests >= fact.after && group.every(({ isServed }) => isServed),
       `MCP server '${fact.mcp}' answered ${fact.method} after request ${fact.after} to a model, which did not come`,
     );
     if (!unanswered) say({ id: message.id, ...off(error ? { error } : { result }) });
@@ -168,7 +164,7 @@ export class McpReplayer {
       const { method, params = {}, after } = entry.fact;
       const before = all.slice(0, i).findLast(({ fact }) => !fact.own);
       await this.#until(
-        () => this.#requests >= after && before?.isServed !== false,
+        () => this.requests >= after && before?.isServed !== false,
         `${method} of MCP server '${server}' came early`,
       );
       entry.isServed = true;

@@ -323,9 +323,9 @@ export async function replayIn(
     const { env: shown = {}, versions, input } = tape.header;
     const mcp = tape.mcp !== undefined;
     using pointed = await pointedAt(server.url, command, { env, shown, proxy: proxy.url, cwd, copyOf, mcp });
-    for (const line of pointed.notes) replayer.note(line);
+    for (const line of pointed.notes) replayer.notes.add(line);
     const isTrusted = here || input || (copyOf !== undefined && claudeTrusts(copyOf, env));
-    if (!isTrusted && /^claude-cli\b/.test(versions.client ?? "")) replayer.note(UNTRUSTED);
+    if (!isTrusted && /^claude-cli\b/.test(versions.client ?? "")) replayer.notes.add(UNTRUSTED);
     const original = (path: string) =>
       [fixture.files ?? options.cwd, options.cwd].map((at) => join(at, path)).find((at) => existsSync(at)) ?? "";
     const own = join(cwd, relative(options.cwd, fixture.folder));
@@ -335,12 +335,12 @@ export async function replayIn(
     const end = over.signal.aborted ? { ...ended, end: was! } : ended;
     const isSame = was === undefined || end.end === was; // an imported tape does not say
     const refused = [...hosts].sort().join(", ");
-    if (refused !== "") replayer.note(`${NO_NETWORK}: ${refused}`);
+    if (refused !== "") replayer.notes.add(`${NO_NETWORK}: ${refused}`);
     if (!replayer.wasAsked && end.end !== "aborted") {
       const network = refused === "" ? "" : `\n  ${NO_NETWORK}: ${refused}`;
       throw new Error(`Cannot replay ${fixture.name} as ${endedEarly(end, cwd)}${network}`);
     }
-    if (!isSame) replayer.note(`it ended with '${end.end}', but was recorded with '${was}'`);
+    if (!isSame) replayer.notes.add(`it ended with '${end.end}', but was recorded with '${was}'`);
     const again = `--fixture ${shellWord(fixture.name)} -- ${command.map(shellWord).join(" ")}`;
     const report = await replayer.report(`delete it, then crochet record ${again}`);
     const isAsked = report.ok && isSame;

@@ -197,7 +197,8 @@ const PROCESS_SEED = crypto.randomUUID();
 /** In JSON that is a text, as a tool may give it, the letter of an escape is not part of the word after it. */
 const WORD_EDGE = String.raw`(?:\b|(?<=\\[nrtbf]))`;
 
-const PATTERNS = SECRET_PATTERNS.map((secret) => ({
+const PATTERNS = SECRET_PATTERNS.map(({ kind = "key", ...secret }) => ({
+  kind,
   ...secret,
   pattern: new RegExp(`${PLACEHOLDER}|${secret.find.source.replaceAll("\\b", WORD_EDGE)}`, `g${secret.find.flags}`),
   /** As it may stand in JSON, where a line break before it is written with a letter. */

@@ -99,7 +99,8 @@ function inHex(value: string): string[] {
 export type SecretKind = "environment" | "key" | "cookie" | "organisation";
 
 export interface SecretPattern {
-  readonly kind: SecretKind;
+  /** @default "key" */
+  readonly kind?: SecretKind;
   /** What it looks like, for reports. */
   readonly name: string;
   /** A quick test: texts that fail it are not searched. */
@@ -126,7 +127,6 @@ const NAMED_SECRET = /pass|pwd|secret|token|credential|auth|[-_ ]key/i;
 
 export const SECRET_PATTERNS: readonly SecretPattern[] = [
   {
-    kind: "key",
     name: "private key",
     quick: /PRIVATE KEY/,
     find: /-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)/,
@@ -136,28 +136,24 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
     core: (found) => /[A-Za-z0-9+/]{40,}/.exec(found.replaceAll(/\\+[nr]/g, "\n"))?.[0] ?? found,
   },
   {
-    kind: "key",
     name: "private key in base64",
     quick: /LS0tLS1CRUdJTi/,
     find: /LS0tLS1CRUdJTi[A-Za-z0-9+/]{20,}={0,2}/,
     accepts: (found) => atob(found.slice(0, 80)).includes("PRIVATE KEY"),
   },
   {
-    kind: "key",
     name: "authorization header",
     quick: /authorization/i,
     find: new RegExp(`(?<before>authorization${IS}\\w{1,20} )[\\w.~+/=-]{8,}`, "i"),
     accepts: (found) => isLiteral(found, true),
   },
   {
-    kind: "key",
     name: "bearer token",
     quick: /bearer /i,
     find: /(?<before>bearer )[\w.~+/=-]{8,}/i,
     accepts: isLiteral,
   },
   {
-    kind: "key",
     name: "password of an address or user",
     quick: /:\/\/[^\s/@]{6,}@|-u|--user/,
     find:
@@ -165,7 +161,6 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
     accepts: (found) => !isStandIn(found) && !/^(?:pass\w*|secret)$/i.test(found),
   },
   {
-    kind: "key",
     name: "value with a secret's name",
     quick: NAMED_SECRET,
     find: new RegExp(
@@ -175,7 +170,6 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
     accepts: isLiteral,
   },
   {
-    kind: "key",
     name: "password on a command line",
     quick: /passwd|sshpass/,
     find: new RegExp(
@@ -184,7 +178,6 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
     accepts: isLiteral,
   },
   {
-    kind: "key",
     name: "word with a secret's name",
     quick: NAMED_SECRET,
     // A word of letters alone is a password only as a variable of a shell: elsewhere it is a type, a name or a label.
@@ -192,14 +185,12 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
     accepts: (found) => isLiteral(found, true),
   },
   {
-    kind: "key",
     name: "random value named key",
     quick: /key/i,
     find: new RegExp(`(?<before>key\\d*(?:${IS}|[ =]))[\\w+/=.~-]{16,}`, "i"),
     accepts: (found) => looksRandom(found, 16) && !isStandIn(found),
   },
   {
-    kind: "key",
     name: "key by its prefix",
     // Their letters are too few to look random.
     quick: /A[KS]IA|[sprk]k[-_]|key-|ops_eyJ|A3-/,
@@ -232,7 +223,6 @@ export const SECRET_PATTERNS: readonly SecretPattern[] = [
     find: /\b(?:wrkspc_|org_01|user_01)[A-Za-z0-9]{16,}/,
   },
   {
-    kind: "key",
     name: "random word",
     // The digests of lock files (`sha512-…`, `h1:…` of go.sum) are public.
     find:

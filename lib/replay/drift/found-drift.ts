@@ -23,7 +23,7 @@ class TapeDrift extends ModelError {
 /** Where a run differs from its tape: of each lane the first difference, and tools and hooks that do something else. */
 export class FoundDrift {
   readonly #of: TapedSession;
-  readonly #lanes = new Map<string, Divergence>();
+  readonly lanes = new Map<string, Divergence>();
   readonly tools: ToolDrift[] = [];
   /** Rules of the program that let more through than they did. */
   readonly rules: Divergence[] = [];
@@ -40,19 +40,15 @@ export class FoundDrift {
 
   /** Notes the first difference of a lane. */
   note(lane: string, explain: () => Divergence): void {
-    if (this.#lanes.has(lane)) return;
+    if (this.lanes.has(lane)) return;
     const { expected, actual, ...found } = explain();
     // What is asked now was never scanned for secrets.
-    this.#lanes.set(lane, { ...found, ...this.#of.masks.search().value(present({ expected, actual })) });
-  }
-
-  isIn(lane: string): boolean {
-    return this.#lanes.has(lane);
+    this.lanes.set(lane, { ...found, ...this.#of.masks.search().value(present({ expected, actual })) });
   }
 
   /** What the agent of a lane is thrown that differs. */
   error(lane: string): Error {
-    const { cause, words, expected, actual } = this.#lanes.get(lane)!;
+    const { cause, words, expected, actual } = this.lanes.get(lane)!;
     const was = expected === undefined ? "" : ` recorded: ${shortText(expected)};`;
     const is = actual === undefined ? "" : ` now: ${shortText(actual)};`;
     const what = `${OFF_TAPE}${this.#of.name} as ${words} (${cause}):${was}${is}`;
@@ -67,7 +63,7 @@ export class FoundDrift {
     const served = new Set(kept);
     const unused = tape?.calls.filter((call) => !served.has(call)) ?? [];
     const stale = kept.filter((call) => call.stale);
-    const found = causesOf([...this.#lanes.values()]);
+    const found = causesOf([...this.lanes.values()]);
     const causes = await hookCause(tape?.said ?? [], this.hooks, hooks, masks);
     const [hook] = found.length > 0 ? causes : [];
     // What the model reads of it is the same change once more.
