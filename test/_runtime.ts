@@ -1,7 +1,8 @@
 import { fileURLToPath } from "node:url";
 
-/** What scripts of tests import. */
-export const LIB: string = fileURLToPath(new URL("../lib", import.meta.url));
+/** The project, with a slash at its end, and in it what scripts of tests import. */
+export const ROOT: string = fileURLToPath(new URL("..", import.meta.url));
+export const LIB = `${ROOT}lib`;
 
 // One cache for every Deno that tests start: with a new HOME, each would compile everything again.
 process.env.DENO_DIR ??= fileURLToPath(new URL("../node_modules/.cache/deno", import.meta.url));

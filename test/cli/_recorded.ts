@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { type ScriptedServer, scriptedServer } from "../../lib/testing/index.ts";
 import type { Place } from "../_place.ts";
 import { FIXES, SYSTEM, TEA } from "../_record.ts";
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+import { LIB } from "../_runtime.ts";
 
 export const agentScript = (system: string) => `
-import { agent } from "${join(ROOT, "lib/index.ts")}";
-import { Bash, Edit, Read } from "${join(ROOT, "lib/tools/index.ts")}";
+import { agent } from "${LIB}/index.ts";
+import { Bash, Edit, Read } from "${LIB}/tools/index.ts";
 export default agent({ from: import.meta.url, system: ${
   JSON.stringify(system)
 }, tools: [Read, Edit, Bash], hooks: "./hooks",

@@ -3,17 +3,14 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { rows } from "../_counts.ts";
 import { CROCHET, ended, type Exit } from "../_crochet.ts";
 import { type Place, place } from "../_place.ts";
-import { OUR_RUNTIME } from "../_runtime.ts";
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+import { LIB, OUR_RUNTIME } from "../_runtime.ts";
 
 /** An agent that answers with the prompt it was given. */
 const ECHO = `
-import { agent } from "${join(ROOT, "lib/index.ts")}";
+import { agent } from "${LIB}/index.ts";
 async function* echo({ messages }) {
   const text = messages[0].content.map((block) => block.text ?? block.type + " " + block.source.media_type).join("|");
   yield { type: "message_start", message: {} };

@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { place } from "../_place.ts";
 import { SMOKE } from "./_smoke.ts";
+import { LIB } from "../_runtime.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-
-const AGENT = `import { agent } from "${ROOT}lib/index.ts";
-import { scripted } from "${ROOT}lib/models/scripted.ts";
+const AGENT = `import { agent } from "${LIB}/index.ts";
+import { scripted } from "${LIB}/models/scripted.ts";
 export default agent({ from: import.meta.url, model: scripted([], { then: { text: "hello" } }) });
 `;
 

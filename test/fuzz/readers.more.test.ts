@@ -3,7 +3,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { after } from "node:test";
-import { fileURLToPath } from "node:url";
 import { type EventName, EVENTS } from "../../lib/core/events.ts";
 import { invalidConversation } from "../../lib/core/messages.ts";
 import { ModelError } from "../../lib/core/model.ts";
@@ -27,8 +26,8 @@ import { logText } from "../_log.ts";
 import { readLoggedRun } from "../../lib/log/logged-run.ts";
 import { viewOf } from "../../lib/extensions/view/view-of-run.ts";
 import { fuzz, isRefusal, refusing } from "./_fuzz.ts";
+import { ROOT } from "../_runtime.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const DIR = mkdtempSync(join(tmpdir(), "crochet-fuzz-"));
 after(() => rmSync(DIR, { recursive: true }));
 

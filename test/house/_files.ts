@@ -1,9 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 
-export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-export const LIB = join(ROOT, "lib");
+export { LIB, ROOT } from "../_runtime.ts";
 
 /** Every file under a folder, or those with an ending. */
 export function filesUnder(folder: string, ending = ""): string[] {

@@ -5,9 +5,7 @@ import { join, relative } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { scratch } from "../_scratch.ts";
-import { LIB } from "./_files.ts";
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+import { LIB, ROOT } from "../_runtime.ts";
 
 /** The functions that a script calls, by the module of lib they are in. What a module does when it is loaded does not count. */
 function called(folder: string, script: string): Map<string, Set<string>> {

@@ -2,10 +2,9 @@ import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { isUnreached } from "./_online.ts";
+import { ROOT } from "../_runtime.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const BIN = join(ROOT, "node_modules/.bin");
 /** The versions of Node that the package is tried on: the newest that runs TypeScript, and one that does not. */
 const NODES = { node: "24.21.0", node20: "20.20.0" };

@@ -3,13 +3,12 @@ import assert from "node:assert/strict";
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after } from "node:test";
-import { fileURLToPath } from "node:url";
 import { packedFiles, packedTarball } from "../../lib/extensions/setup/packed.ts";
 import { scratch } from "../_scratch.ts";
 import { clone, runIn } from "./_install.ts";
 import { test } from "./_online.ts";
+import { ROOT } from "../_runtime.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const BIN = join(ROOT, "node_modules/.bin");
 const PATH = `${BIN}:${process.env.PATH}`;
 const skip = "Deno" in globalThis && "each tool is asked once, under Bun";

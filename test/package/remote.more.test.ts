@@ -3,14 +3,13 @@ import assert from "node:assert/strict";
 import { readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { put, scratch } from "../_scratch.ts";
 import { serve } from "../_server.ts";
 import { AGENT, HOOK } from "./_sources.ts";
+import { ROOT } from "../_runtime.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const skip = "Deno" in globalThis && "Deno is started once, under Bun";
 
 /** Each says why it cannot work there, and what to install. */

@@ -3,14 +3,12 @@ import assert from "node:assert/strict";
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { runProcess } from "../../lib/process/process.ts";
-import { RUNTIME } from "../_runtime.ts";
+import { ROOT, RUNTIME } from "../_runtime.ts";
 import { scratch } from "../_scratch.ts";
 import { serve } from "../_server.ts";
 import { add } from "../package/_install.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const skip = !process.env.CROCHET_TEST_LONG && "it installs packages: CROCHET_TEST_LONG=1";
 
 const AGENT = `

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import fixer from "../../fixtures/fix-typo/agent.ts";
 import type { CallOutcome } from "../../lib/core/run-events.ts";
 import { matchers, replay } from "../../lib/testing/index.ts";
 import { matched } from "./_matched.ts";
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+import { ROOT } from "../_runtime.ts";
 
 const call = (name: string, input: unknown = {}, outcome: CallOutcome = "success") => ({
   ...{ id: "t", name, input, outcome, content: "" },

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import fixer from "../../fixtures/fix-typo/agent.ts";
 import { agent, anthropic, context, tool } from "../../lib/index.ts";
 import { readHeader } from "../../lib/replay/read-tape.ts";
@@ -11,8 +10,7 @@ import { Edit, Read } from "../../lib/tools/index.ts";
 import { withEnv } from "../_env.ts";
 import { put } from "../_scratch.ts";
 import { inFolder } from "../replay/_stage.ts";
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+import { ROOT } from "../_runtime.ts";
 
 test("replay() gives the Result, the calls of a tool, the files of a scratch workspace and what hooks answered", async () => {
   for (const wire of [false, true]) {

@@ -2,15 +2,14 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { attackProperty, type AttackWork } from "../../../lib/extensions/attack/attack.ts";
 import type { Attacked } from "../../../lib/extensions/attack/attack-worker.ts";
 import { parse } from "yaml";
 import { rounds } from "../../_counts.ts";
 import { noSandbox } from "../../_needs.ts";
 import { agentScript, ALL_TOOLS, guarded } from "./_guarded.ts";
+import { ROOT } from "../../_runtime.ts";
 
-const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const SHIPPED = join(ROOT, "hooks");
 const slow = { skip: noSandbox };
 

@@ -5,8 +5,7 @@ import { scriptedServer, type ScriptEntry } from "../../../lib/testing/index.ts"
 import type { ServedRequest } from "../../../lib/testing/server.ts";
 import { ended, type Exit } from "../../_crochet.ts";
 import { type Place, place } from "../../_place.ts";
-
-const ROOT = new URL("../../../", import.meta.url).pathname;
+import { ROOT } from "../../_runtime.ts";
 
 /** An agent that prints while it loads, and is a program. */
 export const agentWith = (options = ""): string =>

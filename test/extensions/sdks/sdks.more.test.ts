@@ -3,13 +3,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { ended } from "../../_crochet.ts";
-import { OUR_RUNTIME } from "../../_runtime.ts";
+import { OUR_RUNTIME, ROOT } from "../../_runtime.ts";
 import { put } from "../../_scratch.ts";
 import { chatApi, installed, messagesApi, type ModelServer } from "../../hooks/_real-hosts.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const FOLDER = join(process.env.CROCHET_TEST_HOSTS ?? join(tmpdir(), "crochet-test-hosts"), "sdk");
 
 const PACKAGES = [

@@ -2,11 +2,9 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { BOTH_RUNTIMES, oneIsMissing } from "../../_both-runtimes.ts";
 import { ended } from "../../_crochet.ts";
-
-const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+import { ROOT } from "../../_runtime.ts";
 
 test(
   "a page is the same on both runtimes, to the byte",
