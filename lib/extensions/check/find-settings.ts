@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { pathFrom } from "../../cli/show/call-subject.ts";
 import type { HookRecord } from "../../core/hook.ts";
-import { isObject, type JsonObject } from "../../core/json.ts";
+import { isObject, type JsonObject, objectOf } from "../../core/json.ts";
 import { resolveEvent } from "../../core/names.ts";
 import { shellWord } from "../../core/shown.ts";
 import { splitFrontMatter } from "../../hooks/front-matter.ts";
@@ -87,13 +87,10 @@ async function readFrontMatter(path: string, shown: string): Promise<JsonObject>
   const { head = "" } = splitFrontMatter(readFileSync(path, "utf8"));
   // The empty first line replaces the mark, so that lines are those of the file.
   const { value } = await readYaml(`\n${head}`, shown);
-  if (!isObject(value) || !isObject(value.hooks) || basename(dirname(path)) !== "agents") {
-    return isObject(value) ? value : {};
-  }
-  const hooks = Object.entries(value.hooks).map((
-    [event, groups],
-  ) => [event === "Stop" ? "SubagentStop" : event, groups]);
-  return { ...value, hooks: Object.fromEntries(hooks) };
+  const fields = objectOf(value);
+  if (!isObject(fields.hooks) || basename(dirname(path)) !== "agents") return fields;
+  const hooks = Object.entries(fields.hooks).map(([event, one]) => [event === "Stop" ? "SubagentStop" : event, one]);
+  return { ...fields, hooks: Object.fromEntries(hooks) };
 }
 
 function ownerOf(path: string, { cwd, host, env }: FindOptions): Owner {

@@ -22,20 +22,25 @@ export type OpenRow =
   & { fires?: number[]; readonly sections: Section[] };
 
 /** An agent of a run that may still go on. */
-export interface OpenAgent {
+export class OpenAgent {
   readonly id: string;
   readonly index: number;
   name: string;
   parent: number;
-  stop: string | null;
-  prompt: string;
-  model: string;
+  stop: string | null = null;
+  prompt = "";
+  model = "";
   /** When it last did anything: a model call is measured from there. */
   last: number;
   /** The row of a model call whose message has not arrived yet. */
   call: OpenRow | undefined;
   /** Texts of the messages seen, by index: a message that is logged again adds only what is new. */
-  readonly texts: Map<number, ReadonlySet<string>>;
+  readonly texts = new Map<number, ReadonlySet<string>>();
+
+  constructor(id: string, index: number, now: number) {
+    [this.id, this.index, this.last] = [id, index, now];
+    [this.name, this.parent] = index === 0 ? ["main", -1] : [id.slice(0, 8), 0];
+  }
 }
 
 interface PendingHook {
@@ -138,19 +143,7 @@ export class RunRows {
   agentOf(id: string, now: number): OpenAgent {
     let agent = this.#agents.get(id);
     if (!agent) {
-      const isFirst = this.agents.length === 0;
-      agent = {
-        id,
-        index: this.agents.length,
-        name: isFirst ? "main" : id.slice(0, 8),
-        parent: isFirst ? -1 : 0,
-        stop: null,
-        prompt: "",
-        model: "",
-        last: now,
-        call: undefined,
-        texts: new Map(),
-      };
+      agent = new OpenAgent(id, this.agents.length, now);
       this.#agents.set(id, agent);
       this.agents.push(agent);
     }
