@@ -46,25 +46,19 @@ export function capture(
   start?: Record<Stream, StreamParts>,
 ): Capture {
   const streams = start ?? { stdout: new StreamParts(), stderr: new StreamParts() };
-  let early: Buffer[] = [];
+  const early: Buffer[] = [];
   let bytes = 0;
-  let file: { readonly to: StateFile; readonly path: string; size: number } | undefined;
+  let file: ReturnType<typeof newFile> | undefined;
   let shown = 0;
   let failure: Error | undefined;
 
-  const write = (file: { readonly to: StateFile; size: number }, data: Buffer): void => {
-    file.to.write(data);
-    file.size += data.length;
-  };
+  /** Takes the last of the bytes. */
   const spill = (data: Buffer): void => {
     if (failure !== undefined) return;
     try {
-      if (file === undefined) {
-        file = { ...newFile(outputFolder(options.cwd), options.name.replace(/[^\w-]/g, "_").slice(0, 100)), size: 0 };
-        for (const chunk of early) write(file, chunk);
-        early = [];
-      }
-      if (file.size < FILE_BYTES) write(file, data.subarray(0, FILE_BYTES - file.size));
+      file ??= newFile(outputFolder(options.cwd), options.name.replace(/[^\w-]/g, "_").slice(0, 100));
+      const room = Math.max(0, FILE_BYTES - (bytes - data.length));
+      for (const chunk of [...early.splice(0), data.subarray(0, room)]) file.to.write(chunk);
     } catch (error) {
       // Reported at the end of the call: thrown here it could not be caught.
       failure = error as Error;
@@ -94,7 +88,9 @@ export function capture(
       const captured = { stdout: text("stdout"), stderr: text("stderr") };
       if (file === undefined) return captured;
       file.to.close();
-      if (long) return { ...captured, persistedOutputPath: file.path, persistedOutputSize: file.size };
+      if (long) {
+        return { ...captured, persistedOutputPath: file.path, persistedOutputSize: Math.min(bytes, FILE_BYTES) };
+      }
       removeState(file.path);
       return captured;
     },
