@@ -16,7 +16,7 @@ export interface YamlText {
 
 /** Reads one YAML document; a mistake is an error with its place. */
 export async function readYaml(text: string, file: string): Promise<YamlText> {
-  const { isNode, isScalar, LineCounter, parseDocument } = await import("yaml");
+  const { isNode, isScalar, LineCounter, parseDocument, visit } = await import("yaml");
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: "error" });
   const place = (offset: number): Position => {
@@ -29,7 +29,9 @@ export async function readYaml(text: string, file: string): Promise<YamlText> {
   try {
     value = document.toJS({ maxAliasCount: 100 });
   } catch (error) {
-    throw new HookLoadError(file, undefined, `it is not valid YAML: ${(error as Error).message}`);
+    let at = 0;
+    visit(document, { Alias: (_, node) => node.resolve(document) ? undefined : (at = node.range![0], visit.BREAK) });
+    throw new HookLoadError(file, place(at), `it is not valid YAML: ${(error as Error).message}`);
   }
   const at = (path: Path): Position => {
     for (let length = path.length; length >= 0; length--) {

@@ -32,7 +32,11 @@ type LineFields = { readonly [key: string]: Json };
 const text: Field<string> = field("a text");
 const number: Field<number> = field({ "a number": (value) => typeof value === "number" });
 const time: Field<string> = field({
-  "a time": (value) => typeof value === "string" && !Number.isNaN(Date.parse(value)),
+  "a time": (value) => typeof value === "string" && Math.abs(Date.parse(value)) < 8e15,
+});
+/** Milliseconds since the log began, of which any can be added to a `time`. */
+const since: Field<number> = field({
+  "milliseconds": (value) => typeof value === "number" && Math.abs(value) < 1e14,
 });
 const flag: Field<boolean> = field("true or false");
 const yes: Field<true> = field("true or false");
@@ -181,7 +185,7 @@ export const ENTRIES = {
     /** The chain of hashes of its conversation; a log lacks it, as nothing compares by it. */
     "key?": text,
     /** Milliseconds since the header's time. */
-    at: number,
+    at: since,
     /** What has changed since it was answered: a review accepted the difference. */
     "stale?": texts,
   },
@@ -318,7 +322,7 @@ export const ENTRIES = {
     "opens?": yes,
     model: text,
     "modelParams?": object as Field<ModelParams>,
-    at: number,
+    at: since,
   },
   /** A message at its index: the reply of a call, or content in which `{"$of": id}` is the result of a tool. */
   message: {
@@ -327,7 +331,7 @@ export const ENTRIES = {
     "of?": text,
     "role?": text as Field<Message["role"]>,
     "content?": list as Field<readonly Json[]>,
-    at: number,
+    at: since,
   },
   /** A call that changes something begins: without a `tool` line after it, it may have happened or not. */
   begun: { begun: text, lane: text },
@@ -342,15 +346,15 @@ export const ENTRIES = {
     left: object as Field<HookLeft>,
     /** How many of the events of its hooks, two for each that was asked, stand in notes before it. @default 0 */
     "noted?": number,
-    at: number,
+    at: since,
   },
   /** Other work whose outcome decided how the run went on. */
   did: { did: text, "value?": any },
   /** What a run reported and no other line says: an event, without what can be read elsewhere. */
-  note: { note: object as Field<LoggedEvent>, at: number },
+  note: { note: object as Field<LoggedEvent>, at: since },
   /** A value that is taken out of whatever leaves this machine. */
   secret: { secret: text as Field<SecretKind>, name: text, value: text },
-  ended: { ended: text, ending: object as Field<Ending>, "left?": object as Field<RunLeft>, at: number },
+  ended: { ended: text, ending: object as Field<Ending>, "left?": object as Field<RunLeft>, at: since },
 } as const;
 
 export type LoggedEvent = { readonly type: RunEvent["type"]; readonly agent_id?: string } & LineFields;

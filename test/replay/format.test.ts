@@ -190,7 +190,8 @@ test("a reader refuses what it does not know, with the line and the reason", asy
       [at(1, '{"music":1}'), /line 2: there is no line that begins with 'music'/],
       [edited(1, (p) => p.extra = 1), /line 2: a line of kind 'prompt' has no 'extra'/],
       [edited(call, (c) => delete c.key), new RegExp(`line ${call + 1}: a line of kind 'call' needs 'key'`)],
-      [edited(call, (c) => c.at = "now"), /'at' of a line of kind 'call' is not a number/],
+      [edited(call, (c) => c.at = "now"), /'at' of a line of kind 'call' is not milliseconds/],
+      [edited(call, (c) => c.at = 1e300), /'at' of a line of kind 'call' is not milliseconds/],
       [edited(call, (c) => c.parent = "main#7"), /there is no call 'main#7' before it/],
       [edited(call, (c) => c.head = 9), /head 9 is not described before it/],
       [
