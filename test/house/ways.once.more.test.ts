@@ -66,7 +66,7 @@ console.log(stop === "done" && readFileSync("a.txt", "utf8") === "${text}\\n" ? 
 
 const EDIT = `{ tools: [{ name: "Edit", input: { file_path: "a.txt", old_string: "Helo", new_string: "Hello" } }] }, `;
 
-test("a prompt never passes more than 31 modules until a file is edited, a hook never more than 10, or 14 if it is a command", () => {
+test("a prompt never passes more than 31 modules until a file is edited, a hook never more than 10, or 15 if it is a command", () => {
   const edits = agentRun(EDIT, undefined, "Hello");
   const way = only(edits, agentRun("", undefined, "Helo"));
   assert.ok(way.includes("tools/edit.ts") && way.length <= 31, `${way.length}: ${way.join(" ")}`);
@@ -74,7 +74,7 @@ test("a prompt never passes more than 31 modules until a file is edited, a hook 
   const inModule = only(agentRun(EDIT, ["pre-tool-use@Edit.no.ts", module], "Helo"), edits, true);
   assert.ok(inModule.includes("hooks/module-hook.ts") && inModule.length <= 10, inModule.join(" "));
   const inCommand = only(agentRun(EDIT, ["pre-tool-use@Edit.no.sh", "#!/bin/sh\nexit 2\n"], "Helo"), edits, true);
-  assert.ok(inCommand.includes("hooks/command-hook.ts") && inCommand.length <= 14, inCommand.join(" "));
+  assert.ok(inCommand.includes("hooks/command-hook.ts") && inCommand.length <= 15, inCommand.join(" "));
 });
 
 test("a request that drifted never passes more than 20 modules until it is reported", () => {
