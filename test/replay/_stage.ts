@@ -43,14 +43,11 @@ export const Note = tool<{ say: string }>({
 });
 
 /** Replies that call them. */
-export const look = (say: string): ScriptedReply => ({
-  text: `I look at ${say}`,
-  tools: [{ name: "Look", input: { say } }],
+const calling = (name: string, does: string) => (say: string): ScriptedReply => ({
+  ...{ text: `I ${does} ${say}`, tools: [{ name, input: { say } }] },
 });
-export const note = (say: string): ScriptedReply => ({
-  text: `I note ${say}`,
-  tools: [{ name: "Note", input: { say } }],
-});
+export const look = calling("Look", "look at");
+export const note = calling("Note", "note");
 
 /** Throws what it is told. */
 export const Fail = tool<{ say: string }>({

@@ -1,12 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import {
-  type DriftReport,
-  renewalText,
-  reportLines,
-  staleText,
-  withoutStale,
-} from "../../replay/drift/drift-report.ts";
+import { type DriftReport, renewalText, reportLines, staleText } from "../../replay/drift/drift-report.ts";
 import type { Agent } from "../../agent/options.ts";
 import {
   expectNamesKnown,
@@ -186,7 +180,7 @@ export function itemOf(
   flags: Flags["flags"],
   { broke, shared }: { readonly [part in "broke" | "shared"]?: FixtureRun[part] | undefined } = {},
 ): ReplayedItem {
-  const report = flags.noStale ? withoutStale(found) : found;
+  const report = flags.noStale && found.stale !== undefined ? { ...found, ok: false } : found;
   const data = { report, ...(shared && { shared }) };
   const lines = reportLines(report);
   if (broke !== undefined) return { name, word: "broken", why: broke, data };

@@ -61,11 +61,6 @@ export function renewed(was: DriftReport, live: number): DriftReport {
   return { ...was, ok: true, mode: "update", divergences: [], tools: [], files: [], unused: [], calls };
 }
 
-/** A report for which stale replies are a failure. */
-export function withoutStale(report: DriftReport): DriftReport {
-  return report.stale === undefined ? report : { ...report, ok: false };
-}
-
 /** What it takes to record again: what was recorded and is not served is known, what a lane asks for beyond it is not. */
 export function renewalText(
   { divergences, unused, price }: Pick<DriftReport, "divergences" | "unused"> & {

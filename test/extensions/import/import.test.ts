@@ -93,15 +93,10 @@ async function sameAsSdk(call: Call, said: Said): Promise<void> {
     if (block.input?.unparsed !== undefined) block.input = got.content[i].input;
   }
   assert.deepEqual(got.content, message.content);
-  const told = ({ id, model, role, stop_reason, usage }: any) => ({
-    id,
-    model,
-    role,
-    stop_reason,
-    in: usage.input_tokens,
-    out: usage.output_tokens,
-    read: usage.cache_read_input_tokens,
-  });
+  const told = ({ id, model, role, stop_reason, usage }: any) => {
+    const { input_tokens, output_tokens, cache_read_input_tokens } = usage;
+    return [id, model, role, stop_reason, input_tokens, output_tokens, cache_read_input_tokens];
+  };
   assert.deepEqual(told(got), told(message));
 }
 
@@ -334,11 +329,9 @@ test("bodies in files beside a cassette of Braintrust's recorder are read, if th
   const path = (bytes: Uint8Array) => `a.cassette.blobs/${hashOf(bytes)}.bin`;
   const body = (bytes: Uint8Array, sha256 = hashOf(bytes)) => ({ kind: "binary", path: path(bytes), sha256 });
   const cassette = (request: object) => seinfeld(body(answered), 1, request);
-  using here = place({
-    "a.cassette.json": cassette(body(asked)),
-    [path(asked)]: asked.toString(),
-    [path(answered)]: answered.toString(),
-  });
+  const bodies = { [path(asked)]: asked.toString(), [path(answered)]: answered.toString() };
+  const files = { "a.cassette.json": cassette(body(asked)), ...bodies };
+  using here = place(files);
   const { code, out } = await here.call(fixtures, "import", ".", "--json");
   const [{ tape, format, notes }, ...others] = JSON.parse(out);
   assert.deepEqual([code, format, notes, others], [0, "seinfeld", [], []], out);
@@ -354,11 +347,7 @@ test("bodies in files beside a cassette of Braintrust's recorder are read, if th
       ],
     ] as const
   ) {
-    here.put({
-      "a.cassette.json": cassette(body(asked)),
-      [path(asked)]: asked.toString(),
-      [path(answered)]: answered.toString(),
-    });
+    here.put(files);
     put(here.home, { x: "secret" });
     damage();
     rmSync(join(here.cwd, "fixtures"), { recursive: true, force: true });

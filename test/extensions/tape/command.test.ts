@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { scriptedServer } from "../../../lib/testing/server.ts";
@@ -244,7 +244,7 @@ test(
     assert.deepEqual([same.code, same.err], [0, ""], same.out);
     assert.match(same.out, /^hi +held +1\/1 /m);
     assert.match((await here.run("replay", "--faults", "2", "--seed", "1")).out, /^hi +2 +held/m);
-    writeFileSync(join(here.cwd, "client.mjs"), CLIENT.replace('?? "hello"', '?? "goodbye"'));
+    put(here.cwd, { "client.mjs": CLIENT.replace('?? "hello"', '?? "goodbye"') });
     const changed = await here.run("replay", "--junit", "report.xml");
     assert.equal(changed.code, 1);
     assert.match(changed.out, /^hi +broken +0\/1 [^]*- hello\n +\+ goodbye\n[^]*\(crochet replay hi --update\)/m);
@@ -267,8 +267,7 @@ test(
   async () => {
     using here = await project();
     const report = () => readFileSync(join(here.cwd, "report.xml"), "utf8");
-    mkdirSync(join(here.cwd, "more"));
-    writeFileSync(join(here.cwd, "more/stop.ts"), "export default () => undefined;\n");
+    put(here.cwd, { "more/stop.ts": "export default () => undefined;\n" });
     const hooked = await here.run("replay", "--hooks", "more");
     assert.equal(hooked.code, 2);
     assert.match(hooked.out, /Cannot replay hi with --hooks as it is of another program/);
@@ -295,12 +294,8 @@ test(
 
 test("U16: what starts among the files of a fixture needs its trust: nothing of them runs before, not even a preload", async () => {
   using here = await project();
-  mkdirSync(join(here.cwd, "fixtures/hi/files"), { recursive: true });
-  writeFileSync(
-    join(here.cwd, "fixtures/hi/files/client.mjs"),
-    'await import("node:fs").then((fs) => fs.writeFileSync(process.env.MARK, ""));\n',
-  );
-  writeFileSync(join(here.cwd, "fixtures/hi/files/bunfig.toml"), 'preload = ["./client.mjs"]\n');
+  const marks = 'await import("node:fs").then((fs) => fs.writeFileSync(process.env.MARK, ""));\n';
+  put(join(here.cwd, "fixtures/hi/files"), { "client.mjs": marks, "bunfig.toml": 'preload = ["./client.mjs"]\n' });
   const mark = join(here.cwd, "pwned");
   const as = (home: string, ...args: string[]) =>
     here.main(["replay", "hi", ...args, ...command()], { HOME: home, MARK: mark });
