@@ -31,7 +31,7 @@ export function limitsOf(given: Partial<Limits> = {}): Limits {
 }
 
 /** What a person reads when a limit ended a run: which one, who kept it going, and what to do. */
-export function limitWarning(stop: Stop, { limits, spent, keepers, byInput }: AtLimit): string {
+export function limitWarning(stop: Stop, { limits, spent, keepers, byInput }: AtLimit): string | undefined {
   const hooks = [...keepers];
   const who = hooks.length > 0 ? ` (kept going by ${hooks.join(", ")})` : "";
   switch (stop) {
@@ -54,7 +54,5 @@ export function limitWarning(stop: Stop, { limits, spent, keepers, byInput }: At
       return `The run ended at its budget${who}: raise limits.tokens or limits.dollars`;
     case "deadline":
       return `The run ended at its limit of ${limits.seconds} seconds${who}: raise limits.seconds`;
-    default:
-      return `The run ended: ${stop}`;
   }
 }

@@ -34,7 +34,7 @@ export interface AgentSpec extends ModelParams {
   readonly tools: readonly Tool[];
   readonly limits: Limits;
   /** What a person reads if a limit ends a run. @default the name of the stop */
-  readonly limitWarning?: (stop: Stop, at: AtLimit) => string;
+  readonly limitWarning?: (stop: Stop, at: AtLimit) => string | undefined;
   readonly apiTools?: readonly ApiTool[];
   /** Asked when a run begins, which keeps them. `again`: load changed hook files, as a person has prompted the agent. */
   readonly hooks: (again?: boolean) => HookList | Promise<HookList>;

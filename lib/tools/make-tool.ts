@@ -12,10 +12,7 @@ import {
 } from "./schema.ts";
 import { checkOptions, type OptionKind } from "../input/options.ts";
 
-interface ToolOptions<Input>
-  extends
-    Pick<Tool<Input>, "name" | "description" | "describe" | "parallel" | "aliases" | "prepare" | "settled">,
-    Pick<Tool<Input>, "asks" | "render" | "close"> {
+interface ToolOptions<Input> extends Omit<Tool<Input>, "input_schema" | "ofApi" | "effect" | "ends" | "parse" | "run"> {
   /** A zod schema (or any Standard Schema), or plain JSON Schema of an object. */
   input: StandardSchema<Input> | JsonSchema;
   run: (input: Input, context: ToolContext) => ToolReturn | Promise<ToolReturn>;
