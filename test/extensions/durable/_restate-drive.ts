@@ -1,20 +1,15 @@
-/** One kill test against the engine's server, where there is no network but its own. Arguments: scenario, folder, server, ms. */
+/** One kill test against the engine's server, where there is no network but its own. Arguments: folder, server, scenario, ms. */
 import assert from "node:assert/strict";
 import { until } from "../../_until.ts";
 import type { Effect } from "./_family.ts";
 import type { Started } from "../../_crochet.ts";
 import { assertOnce, type Death, effects } from "./_kill.ts";
-import { INGRESS, post, startServer, startWorker } from "./_restate.ts";
+import { driven, INGRESS, post, startServer, startWorker } from "./_restate.ts";
 
-const [scenario, dir, binary, ms] = process.argv.slice(2) as [
-  string,
-  string,
-  string,
-  string,
-];
+const [dir, binary, scenario, ms] = process.argv.slice(2) as [string, string, string, string];
 const PORT = 19080;
 const deaths: Death[] = [];
-let running: Started[] = [];
+const running: Started[] = [];
 
 interface Ended {
   readonly stop: string;
@@ -36,7 +31,6 @@ const newServer = async () => {
 async function kill<T>(one: Started, next: () => Promise<T>): Promise<T> {
   const now = Date.now();
   await one.kill();
-  running = running.filter((other) => other !== one);
   const last = new Map<string, Effect>();
   for (const effect of effects(dir)) {
     if ("step" in effect && effect.at <= now) last.set(effect.step, effect);
@@ -91,9 +85,7 @@ async function allowing(
   }
 }
 
-async function drive(): Promise<
-  { results: Ended[]; again: string[]; steps: number; agents: number }
-> {
+async function drive(): Promise<string> {
   let server = await newServer();
   let worker = await newWorker();
   const isFamily = scenario === "family";
@@ -121,13 +113,9 @@ async function drive(): Promise<
   const all = Promise.all(waits.map((wait) => wait()));
   if (isFamily) await allowing(ids, all);
   const results = await all;
-  return { results, ...assertOnce(dir, deaths), agents };
-}
-
-try {
-  const { results, again, steps, agents } = await drive();
+  const { again, steps } = assertOnce(dir, deaths);
   // A dead process had one step of each agent in flight, and four of a parent's or child's that fans out.
-  const most = deaths.length * agents * (scenario === "family" ? 12 : 1);
+  const most = deaths.length * agents * (isFamily ? 12 : 1);
   assert.ok(
     again.length <= most,
     `${again.length} steps ran again: ${again.join(", ")}`,
@@ -136,17 +124,7 @@ try {
     const pids = effects(dir).map(({ pid }) => pid);
     assert.equal(new Set(pids).size, 2, "the dead one had agents, and they went on at the other worker");
   }
-  process.stdout.write(
-    JSON.stringify({
-      ends: results.map(({ stop, text }) => `${stop}: ${text}`),
-      again,
-      steps,
-    }),
-  );
-} catch (error) {
-  process.stderr.write(`${(error as Error).stack}\n`);
-  process.exitCode = 1;
-} finally {
-  for (const one of running) await one.kill();
-  process.exit();
+  return JSON.stringify({ ends: results.map(({ stop, text }) => `${stop}: ${text}`), again, steps });
 }
+
+await driven(drive, running);

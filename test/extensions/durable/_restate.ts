@@ -1,10 +1,13 @@
 /** The engine's server and workers for tests: real processes in a network of their own, ended by their handles. */
+import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { arch, platform, tmpdir } from "node:os";
 import { join } from "node:path";
+import { shellWord } from "../../../lib/core/shown.ts";
 import { until } from "../../_until.ts";
 import { start, type Started } from "../../_crochet.ts";
+import { scratch } from "../../_scratch.ts";
 import { command } from "./_kill.ts";
 
 const VERSION = "1.7.12";
@@ -12,7 +15,7 @@ const CACHE = process.env.CROCHET_TEST_CACHE ??
   join(tmpdir(), "crochet-test-cache");
 
 /** The server's binary, installed from npm at the first use; a reason where that cannot be. */
-export function serverBinary(): { path: string } | { missing: string } {
+function serverBinary(): { path: string } | { missing: string } {
   if (platform() !== "linux") {
     return { missing: "the engine's server is tried on Linux only" };
   }
@@ -45,7 +48,7 @@ export function serverBinary(): { path: string } | { missing: string } {
 }
 
 /** Why processes cannot have a network of their own here; undefined where they can. */
-export function noNamespace(): string | undefined {
+function noNamespace(): string | undefined {
   const { status } = spawnSync("unshare", [
     "-n",
     "sh",
@@ -55,10 +58,21 @@ export function noNamespace(): string | undefined {
   return status === 0 ? undefined : "a network namespace needs root, unshare and ip";
 }
 
-/** The words that run a script of this folder where there is no network but its own. */
-export function alone(script: string, args: readonly string[]): string[] {
-  const quoted = [...command(script), ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
-  return ["unshare", "-n", "sh", "-c", `ip link set lo up && exec ${quoted}`];
+/** Tests by what a script of this folder prints, which has a folder, the engine's server, and no network but its own. */
+export function onEngine() {
+  const why = noNamespace();
+  const server = why === undefined ? serverBinary() : { missing: why };
+  return {
+    options: "missing" in server ? { skip: server.missing } : {},
+    async printed(script: string, ...args: readonly string[]): Promise<string> {
+      assert.ok("path" in server);
+      using folder = scratch();
+      const words = [...command(script), folder.path, server.path, ...args].map(shellWord).join(" ");
+      const { code, out, err } = await start(["unshare", "-n", "sh", "-c", `ip link set lo up && exec ${words}`]).done;
+      assert.equal(code, 0, err);
+      return out;
+    },
+  };
 }
 
 export const ADMIN = "http://127.0.0.1:19070";
@@ -113,11 +127,10 @@ export async function startWorker(
   return worker;
 }
 
-/** Drives what a test is about in a process of its own: says ok or why not, and ends all that it started. */
-export async function driven(drive: () => Promise<void>, running: readonly Started[]): Promise<never> {
+/** Drives what a test is about in a process of its own: prints what came of it or why not, and ends all that it started. */
+export async function driven(drive: () => Promise<string>, running: readonly Started[]): Promise<never> {
   try {
-    await drive();
-    process.stdout.write("ok");
+    process.stdout.write(await drive());
   } catch (error) {
     process.stderr.write(`${(error as Error).stack}\n`);
     process.exitCode = 1;

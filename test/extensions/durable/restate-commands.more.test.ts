@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { start } from "../../_crochet.ts";
-import { scratch } from "../../_scratch.ts";
-import { alone, noNamespace, serverBinary } from "./_restate.ts";
+import { onEngine } from "./_restate.ts";
 
-const why = noNamespace();
-const server = why === undefined ? serverBinary() : { missing: why };
-const options = "missing" in server ? { skip: server.missing } : {};
+const { options, printed } = onEngine();
 
 const DRIVES: { readonly [claim: string]: string } = {
   "crochet worker, run --on and agents answer --on do it together, and words reach who follows as they are said":
@@ -16,10 +12,5 @@ const DRIVES: { readonly [claim: string]: string } = {
 };
 
 for (const [claim, drive] of Object.entries(DRIVES)) {
-  test(claim, options, async () => {
-    assert.ok("path" in server);
-    using folder = scratch();
-    const { code, out, err } = await start(alone(drive, [folder.path, server.path])).done;
-    assert.deepEqual([code, out], [0, "ok"], err);
-  });
+  test(claim, options, async () => assert.equal(await printed(drive), "ok"));
 }

@@ -1,25 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rounds } from "../../_counts.ts";
-import { start } from "../../_crochet.ts";
-import { scratch } from "../../_scratch.ts";
-import { alone, noNamespace, serverBinary } from "./_restate.ts";
+import { onEngine } from "./_restate.ts";
 
-const why = noNamespace();
-const server = why === undefined ? serverBinary() : { missing: why };
-const options = "missing" in server ? { skip: server.missing } : {};
+const { options, printed } = onEngine();
 
 /** Each thing an agent does takes this long: the short one for every day, the long one to be killed in many places. */
 const MS = rounds(30, 100);
 
 async function driven(scenario: string): Promise<{ ends: string[]; steps: number; again: string[] }> {
-  assert.ok("path" in server);
-  using folder = scratch();
-  const { code, out, err } = await start(
-    alone("_restate-drive.ts", [scenario, folder.path, server.path, String(MS)]),
-  ).done;
-  assert.equal(code, 0, err);
-  return JSON.parse(out);
+  return JSON.parse(await printed("_restate-drive.ts", scenario, String(MS)));
 }
 
 const WORKERS = Array<string>(8).fill("done: worker done");
