@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { expectEvent } from "../../input/nearest.ts";
 import { command, type Usage } from "../kit/flags.ts";
-import type { Io } from "../kit/io.ts";
 import { type Fire, firesOf, sayRun } from "../kit/hook-ledger.ts";
 import { expectRun, runId } from "../kit/project.ts";
 import { readLoggedRun } from "../../log/logged-run.ts";
@@ -20,7 +19,10 @@ const USAGE: Usage = {
 };
 
 export default command(USAGE, async ({ words, flags }, io) => {
-  const path = ledgerFor(words[0] ?? "last", io);
+  const { cwd, env } = io;
+  const [given = "last"] = words;
+  const file = resolve(cwd, given);
+  const path = existsSync(file) ? file : expectRun(given, "explain", cwd, env);
   const event = typeof flags.event === "string" ? expectEvent(flags.event).event : undefined;
   const logged = readLoggedRun(path);
   for (const note of logged.notes) io.err(`crochet: ${note}\n`);
@@ -29,12 +31,6 @@ export default command(USAGE, async ({ words, flags }, io) => {
   const shown = fires.length === 0 ? "No hook was considered\n" : fires.map((fire) => `\n${shownFire(fire)}`).join("");
   return { data: { run, fires }, text: `run ${run}\n${shown}` };
 });
-
-/** The run by its id, the beginning of its id, or its file; by default the newest. */
-function ledgerFor(given: string, { cwd, env }: Io): string {
-  if (existsSync(resolve(cwd, given))) return resolve(cwd, given);
-  return expectRun(given, "explain", cwd, env);
-}
 
 function shownFire({ event, at, agent_id, folded }: Fire): string {
   const { decision, deniedBy, asked, halt, abort, modified, warnings } = folded;

@@ -1,15 +1,11 @@
 import type { Flags, TypedFlags } from "./flags.ts";
 import { UsageError } from "./io.ts";
 
-interface Behind {
-  /** The words before `--`. */
-  readonly words: readonly string[];
-  /** The command behind it; undefined without a `--`. */
-  readonly command?: readonly string[];
-}
-
-/** @throws {UsageError} if nothing is behind a `--` */
-export function commandBehind({ args, words }: TypedFlags, example: string): Behind {
+/** The words before `--`, and the command behind it, if there is one. @throws {UsageError} if nothing is behind it */
+export function commandBehind(
+  { args, words }: TypedFlags,
+  example: string,
+): Pick<Flags, "words"> & { readonly command?: readonly string[] } {
   const at = args.indexOf("--");
   if (at < 0) return { words };
   const command = args.slice(at + 1);

@@ -32,13 +32,12 @@ export function durably(
     });
 }
 
-interface Waiting {
-  readonly agent_id: string;
-  readonly reason: string;
-}
-
 /** Prints what an agent waits for, and the command that answers. */
-export function reportWaiting({ agent_id, reason }: Waiting, flags: string, io: Io): void {
+export function reportWaiting(
+  { agent_id, reason }: Record<"agent_id" | "reason", string>,
+  flags: string,
+  io: Io,
+): void {
   io.err(`crochet: agent ${agent_id} waits: ${reason}\n`);
   io.err(`crochet: answer with: crochet agents answer ${flags}${agent_id} allow|deny [reason]\n`);
 }

@@ -65,14 +65,12 @@ function callsText({ mode, calls: { served, recorded, live }, mcp }: DriftReport
   );
 }
 
-/** What a fixture put to the test of the invariants that it shares with others. */
-interface SharedReached {
-  readonly name: string;
-  readonly shared?: FixtureRun["shared"] | undefined;
-}
-
 /** Invariants in `fixtures/invariants.ts` that no fixture put to the test are broken; judged only if all were run. */
-export function unreachedShared(fixtures: readonly Fixture[], items: readonly SharedReached[], cwd: string): Item[] {
+export function unreachedShared(
+  fixtures: readonly Fixture[],
+  items: readonly { readonly name: string; readonly shared?: FixtureRun["shared"] | undefined }[],
+  cwd: string,
+): Item[] {
   const reached = new Map(items.map(({ name, shared }) => [name, shared]));
   const byFolder = new Map(fixtures.map(({ folder, name }) => [folder, reached.get(name)]));
   return [...new Set(fixtures.map(({ folder }) => dirname(folder)))].flatMap((above): Item[] => {

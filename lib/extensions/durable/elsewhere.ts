@@ -1,6 +1,7 @@
 import type { RunOptions } from "../../agent/options.ts";
 import type { Result, RunEvent } from "../../core/run-events.ts";
-import { remote, type RemoteOptions } from "./remote.ts";
+import { remote } from "./remote.ts";
+import type { RemoteOptions } from "./_wire.ts";
 import type { PermissionMode } from "../../permissions/rules.ts";
 import { reportWaiting } from "../../cli/kit/durable-run.ts";
 import type { RunGifts } from "../../cli/kit/run-gifts.ts";

@@ -2,8 +2,6 @@ import type { Result, RunEvent } from "../../core/run-events.ts";
 import type { PermissionReply } from "../../permissions/gate.ts";
 import { addressOf, DESK, type DeskQuestion, type Page, type RemoteOptions, serviceOf } from "./_wire.ts";
 
-export type { RemoteOptions } from "./_wire.ts";
-
 interface RemoteRun {
   readonly agent: string;
   /** The session's id: a new one, or one to continue. */

@@ -278,15 +278,13 @@ export function summarise(
     paid,
     kept: own.map(({ kept = FREE }) => kept).reduce(addPrice, FREE),
     ...(plan.fixtures.some((fixture) => mayFit(plan, fixture)) && { mayFit: true }),
-    ...(whys.length > 0 && { anew: countsOf(whys) }),
+    ...(whys.length > 0 && {
+      anew: Object.fromEntries([...Map.groupBy(whys, String)].map(([why, all]) => [why, all.length])),
+    }),
     spent: { tokens, ...(dollars !== undefined && { dollars }) },
     ...(judged.calls > 0 && { judged }),
   };
   return { ...summary, conclusion: concluded(summary, plan.atLeast) };
-}
-
-function countsOf(words: readonly string[]): { [word: string]: number } {
-  return Object.fromEntries([...Map.groupBy(words, String)].map(([word, all]) => [word, all.length]));
 }
 
 /** At what level a hook is said to help, and to hurt. */

@@ -1,6 +1,6 @@
 import { basename, dirname, join, resolve } from "node:path";
 import type { Drawn, Gifts } from "../../cli/kit/extension.ts";
-import { type Io, UsageError } from "../../cli/kit/io.ts";
+import { UsageError } from "../../cli/kit/io.ts";
 import { hasState, readStateFile, statePath } from "../../files/state.ts";
 import { readLineLog } from "../../log/line-log.ts";
 import { type Fixture, fixtureAt } from "../../replay/fixture.ts";
@@ -11,13 +11,6 @@ import type { RunLine } from "./attempt.ts";
 import { keptEvals, readPlan } from "./kept-evals.ts";
 import { evalPage, type ShownRun } from "./page.ts";
 import { type EvalPlan, isRunOf, slotName } from "./plan.ts";
-
-/** The folder of an eval that is named by it or by its id. */
-function evalFolder(given: string, cwd: string, io: Io): string | undefined {
-  const evals = statePath(cwd, io.env, "evals");
-  const folders = [resolve(cwd, given), ...keptEvals(evals).filter((id) => id === given).map((id) => join(evals, id))];
-  return folders.find((folder) => hasState(join(folder, "eval.json")));
-}
 
 /** The report of an eval; the pages of its runs are drawn from their tapes. */
 async function drawnEval(folder: string): Promise<Drawn> {
@@ -62,16 +55,16 @@ async function drawnEval(folder: string): Promise<Drawn> {
   };
 }
 
-/** The summaries of the evals that have ended. */
-function summariesIn(cwd: string, io: Io): string[] {
-  const evals = statePath(cwd, io.env, "evals");
-  return keptEvals(evals).map((id) => join(evals, id, "summary.json"));
-}
-
 export default {
-  files: summariesIn,
+  files: (cwd, io) => {
+    const evals = statePath(cwd, io.env, "evals");
+    return keptEvals(evals).map((id) => join(evals, id, "summary.json"));
+  },
+  /** By its folder or its id. */
   draw: async (meant, cwd, io) => {
-    const folder = evalFolder(meant, cwd, io);
+    const evals = statePath(cwd, io.env, "evals");
+    const folders = [resolve(cwd, meant), ...keptEvals(evals).includes(meant) ? [join(evals, meant)] : []];
+    const folder = folders.find((folder) => hasState(join(folder, "eval.json")));
     return folder === undefined ? undefined : await drawnEval(folder);
   },
 } satisfies Gifts["pages"];

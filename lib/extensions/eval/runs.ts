@@ -13,13 +13,12 @@ import {
   type EvalPlan,
   isContinued,
   isRunOf,
+  type PlannedFixture,
   roundOf,
   running,
   type Slot,
   slotName,
 } from "./plan.ts";
-
-type PlannedFixture = Slot["fixture"];
 
 /** Where an eval happens, and what it needs. */
 export interface EvalPlace extends RunPlace {

@@ -27,12 +27,8 @@ export function evalText(summary: Summary, budget: Budget | undefined, folder: s
   const end = `${failures(summary, folder)}${closing(summary, budget)}`;
   const still = Object.entries(hooks?.unchanged ?? {}).map(([name, how]) => `${name}: ${how}\n`).join("");
   const shown = rows.length === 0 ? "" : `${table(head, body)}\n`;
-  return `${concluding(conclusion, ink)}\n${shown}${still}${rows.length === 0 ? "" : `${notes}${end}`}`;
-}
-
-function concluding({ is, words }: Summary["conclusion"], ink: Ink): string {
-  const isShort = is === "bad" || is === "not measured";
-  return `${isShort ? `${ink.red("✗")} ` : ""}${words}\n`;
+  const mark = ["bad", "not measured"].includes(conclusion.is) ? `${ink.red("✗")} ` : "";
+  return `${mark}${conclusion.words}\n\n${shown}${still}${rows.length === 0 ? "" : `${notes}${end}`}`;
 }
 
 function cellTexts({ passed, runs, interval, passAll }: Cell): string[] {
