@@ -192,7 +192,7 @@ export class TapeLane extends Lane {
   /** No answer, as an agent was ended before it had one: it is ended here, too, unless the run takes another way. */
   async *#unanswered(request: ModelRequest, signal: AbortSignal, real: Model): AsyncGenerator<ModelEvent> {
     this.#isAtRest = true;
-    await Promise.race([untilAborted(signal), this.#session.hasLeft.promise]);
+    await untilAborted(AbortSignal.any([signal, this.#session.hasLeft.signal]));
     if (!signal.aborted) return yield* this.#ask(real, request, signal);
     throw abortedError(signal);
   }
@@ -226,7 +226,7 @@ export class TapeLane extends Lane {
 
   #ask(real: Model, request: ModelRequest, signal: AbortSignal): ReturnType<Model> {
     this.clock.goLive();
-    this.#session.hasLeft.resolve();
+    this.#session.hasLeft.abort();
     const ended = () => this.clock.nextStep();
     return this.#session.recording!.ask(real, request, signal, { lane: this.name, at: this.clock.elapsed(), ended });
   }

@@ -49,8 +49,8 @@ export class TapedSession implements SessionRecord {
   /** Whether a person ended one of its runs. */
   isInterrupted = false;
   hooks: AgentSpec["hooks"] | undefined;
-  /** Settled once a model is asked: the run has left its tape. */
-  readonly hasLeft: PromiseWithResolvers<void> = Promise.withResolvers();
+  /** Aborted once a model is asked: the run has left its tape. */
+  readonly hasLeft: AbortController = new AbortController();
   /** Whether rules or a person that are not the agent's own may refuse its calls. */
   isRuled = false;
   switched: string | undefined;

@@ -46,6 +46,14 @@ import { scripted } from "crochet/testing";
 export default agent({ model: scripted([{ text: "Hello from a script" }]) });
 `;
 
+/** Replays a fixture of another agent, and says what differs. */
+export const REPLAYED = `
+import { agent } from "crochet";
+import { replay } from "crochet/testing";
+
+await replay(agent({ system: "You sing." }), "fixtures/hello").catch(({ message }) => console.log(message));
+`;
+
 /** Asks a model over HTTP, by name: what answers is in the same process. */
 export const WIRED = `
 import { agent } from "crochet";

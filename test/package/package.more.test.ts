@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, matchesGlob } from "node:path";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 import { schemas } from "../../.ci/schemas.ts";
+import { ROOT } from "../_runtime.ts";
 import { put, scratch } from "../_scratch.ts";
 import { installedCommands, nextLines, npmFolder, registryOf, stranger } from "./_first-project.ts";
 import { clone, install, type Installed, run, runIn } from "./_install.ts";
-import { AGENT, HOOK, PLAIN, SCRIPTED, STREAM, WIRED } from "./_sources.ts";
+import { AGENT, HOOK, PLAIN, REPLAYED, SCRIPTED, STREAM, WIRED } from "./_sources.ts";
 import { test } from "./_online.ts";
 
 const MODULES = fileURLToPath(new URL("../../node_modules", import.meta.url));
@@ -172,7 +173,7 @@ test("what an installed crochet builds denies on every runtime, and as a binary 
 });
 
 const noNode20 = skip || (made?.only.node20 === undefined && "Node 20 is neither here nor in the registry");
-test("a first project runs on Node 20 from .mjs, by run()", { skip: noNode20 }, () => {
+test("a first project runs on Node 20 from .mjs, by run() and replay()", { skip: noNode20 }, () => {
   const folder = join(made!.project, "plain");
   mkdirSync(join(folder, "hooks"), { recursive: true });
   writeFileSync(join(folder, "agent.mjs"), PLAIN.agent);
@@ -183,6 +184,9 @@ test("a first project runs on Node 20 from .mjs, by run()", { skip: noNode20 }, 
     text: "Hello from the model",
     answers: ["Denied by hook pre-tool-use@Read.secret.mjs: it is secret", "HI"],
   });
+  cpSync(join(ROOT, "fixtures/hello"), join(folder, "fixtures/hello"), { recursive: true });
+  writeFileSync(join(folder, "replay.mjs"), REPLAYED);
+  assert.match(runIn(folder, made!.only.node20!, "node", "replay.mjs"), /^The run of 'hello' is not the recorded one:/);
 });
 
 test(
