@@ -1,5 +1,5 @@
 import type { EventName, EVENTS } from "../core/events.ts";
-import type { OnError } from "../core/hook.ts";
+import type { HookRecord, OnError } from "../core/hook.ts";
 import { isObject, type JsonObject } from "../core/json.ts";
 import { shown } from "../core/shown.ts";
 import { type Kinds, optionFault, type OptionKind } from "../input/options.ts";
@@ -79,14 +79,10 @@ export interface HookDefinitions {
 const TIMEOUT = 30;
 
 /** One entry of `hooks.definitions`, checked (S3.13). */
-export interface Definition {
-  readonly name: string;
+export interface Definition extends Pick<HookRecord, "name" | "priority" | "enabled" | "onError"> {
   readonly type: HookType;
   readonly matcher: DefinitionMatcher;
   readonly timeout: number;
-  readonly priority: number;
-  readonly enabled: boolean;
-  readonly onError?: OnError;
   readonly command?: string;
   readonly script?: string;
   readonly prompt?: string;

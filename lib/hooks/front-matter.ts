@@ -1,7 +1,4 @@
-/**
- * Takes off a text what stands between two `---` lines at its head; undefined if that is missing or never closed. A byte
- * order mark, CRLF and spaces behind `---`, which editors write, are not part of it.
- */
+/** Takes off a text what stands between two `---` lines at its head, if it does, whatever its editor put around them. */
 export function splitFrontMatter(text: string): { head: string | undefined; body: string; unclosed: boolean } {
   const plain = text.replace(/^\uFEFF/, "");
   if (!/^---[ \t]*\r?\n/.test(plain)) return { head: undefined, body: plain, unclosed: false };

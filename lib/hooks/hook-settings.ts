@@ -12,6 +12,7 @@ import { claude } from "./hosts/claude.ts";
 import { parseJsonc } from "./jsonc.ts";
 import type { HookHost } from "./process/hook-host.ts";
 import type { PromptModel } from "./prompt-hook.ts";
+import type { Unloaded } from "./sources.ts";
 import { type Draft, hasCall, recordsOf } from "./settings-records.ts";
 
 /** Something in a settings file that does not count, or does not mean what it seems to. */
@@ -25,13 +26,7 @@ interface SettingsProblem {
 }
 
 /** A hook that was read and never fires here, and why. */
-interface NeverFires {
-  readonly name: string;
-  readonly event: string;
-  readonly source: string;
-  readonly why: string;
-  readonly refuses: boolean;
-}
+type NeverFires = Required<Pick<Unloaded, "name" | "event" | "source" | "why" | "refuses">>;
 
 export interface LoadedSettings {
   /** In the order of the files and of what is in them; `source` is the path of the file. */

@@ -61,12 +61,9 @@ export interface Standing {
 export function standings(dir: string, env: Environment): Standing[] {
   const trust = trustOf(dir, env);
   return TRUSTABLE.flatMap((thing): Standing[] => {
-    try {
-      const now = filesOf(dir, thing);
-      return Object.keys(now).length === 0 ? [] : [{ thing, state: stateOf(trust, thing, now) }];
-    } catch (error) {
-      return [{ thing, state: "refused", why: (error as Error).message }];
-    }
+    const now = filesOr(dir, thing);
+    if (typeof now === "string") return [{ thing, state: "refused", why: now }];
+    return Object.keys(now).length === 0 ? [] : [{ thing, state: stateOf(trust, thing, now) }];
   });
 }
 
@@ -116,12 +113,8 @@ export function distrust(
   env: Environment,
   bytes?: string | Uint8Array,
 ): string | undefined {
-  let now: Files;
-  try {
-    now = bytes === undefined ? filesOf(dir, thing) : { [thing]: hashOf(bytes) };
-  } catch (error) {
-    return (error as Error).message;
-  }
+  const now = bytes === undefined ? filesOr(dir, thing) : { [thing]: hashOf(bytes) };
+  if (typeof now === "string") return now;
   if (Object.keys(now).length === 0) return undefined;
   const state = stateOf(trustOf(dir, env), thing, now);
   return state === "trusted" ? undefined : whyNot(thing, state === "untrusted");
@@ -142,12 +135,8 @@ function isShared(file: string): boolean {
 export function hooksKeeper(dir: string, env: Environment): Gatekeeper {
   const before = trustedOf(trustOf(dir, env), "hooks");
   if (Object.keys(before).length === 0) return () => whyNot("hooks", true);
-  let now: Files;
-  try {
-    now = filesOf(dir, "hooks");
-  } catch (error) {
-    return () => (error as Error).message;
-  }
+  const now = filesOr(dir, "hooks");
+  if (typeof now === "string") return () => now;
   const shared = [...Object.keys(before), ...Object.keys(now)]
     .find((file) => before[file] !== now[file] && isShared(file));
   return (name) => {
@@ -259,6 +248,15 @@ function imported(dir: string, names: readonly string[]): Imports {
 
 function reader(dir: string): ReadBytes {
   return (path) => readBrought(dir, path);
+}
+
+/** The files of a thing, or why they are never read. */
+function filesOr(dir: string, thing: Trustable): Files | string {
+  try {
+    return filesOf(dir, thing);
+  } catch (error) {
+    return (error as Error).message;
+  }
 }
 
 /** The hash of each file of a thing that is there. @throws {Error} by name, if one is not a regular file of the project */

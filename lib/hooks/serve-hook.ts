@@ -49,11 +49,7 @@ declare function require(path: "./serving/env.ts"): typeof import("./serving/env
 
 const SILENCE: Served = { stdout: "", stderr: "", code: 0 };
 
-/**
- * Serves one hook file in the protocol of a host: takes what the host wrote to stdin, gives what it reads back. A
- * process is started for each event, and most of its time is loading: a module is asked first, and the rest is loaded
- * only if it has something to say.
- */
+/** Serves one hook file in the protocol of a host. Loading is most of its time: what has nothing to say loads no more. */
 export async function serve(path: string, stdin: string, asked: ServeOptions): Promise<Served> {
   let options = asked;
   let host: Host;

@@ -44,7 +44,7 @@ export interface Listed {
   readonly broken?: boolean;
 }
 
-interface Unloaded {
+export interface Unloaded {
   readonly name: string;
   readonly source: string;
   readonly why: string;

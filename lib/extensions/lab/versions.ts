@@ -66,27 +66,24 @@ async function foundProgram({ host, version }: HostWish, getting: Getting): Prom
     : version ?? cached!;
   const folder = join(cache, chosen);
   const path = join(folder, "node_modules/.bin", program);
-  const there = existsSync(path) ? await versionOf(path, getting) : undefined;
-  if (there !== undefined) return { host, version: asAsked(host, chosen, there), program: path, folder };
   const missing = (why: string) =>
     new NoProgram("not installed", `Cannot test in ${host}${version ? `@${version}` : ""} as ${why}`);
-  if (!getting.install) throw missing("it is not installed: add --install (npm, often some hundred MB)");
-  const said = await fetched(host, chosen, folder, getting);
-  if (said !== undefined) return { host, version: asAsked(host, chosen, said), program: path, folder };
+  const there = existsSync(path) ? await versionOf(path, getting) : undefined;
+  if (there === undefined && !getting.install) {
+    throw missing("it is not installed: add --install (npm, often some hundred MB)");
+  }
+  const said = there ?? await fetched(host, chosen, folder, getting);
+  if (said === chosen) return { host, version: said, program: path, folder };
+  if (said !== undefined) {
+    const fix = "delete it, and add --install";
+    const why = `Cannot test in ${host}@${chosen} as the program there says that it is ${said}: ${fix}`;
+    throw new NoProgram("other version", why);
+  }
   rmSync(folder, { recursive: true, force: true });
   throw missing("it does not say its version: try another");
 }
 
 const byNumber = (a: string, b: string) => a.localeCompare(b, "en", { numeric: true });
-
-/** @throws {NoProgram} if the program in the place of a version says that it is another */
-function asAsked(host: HostName, asked: string, said: string): string {
-  if (said === asked) return said;
-  throw new NoProgram(
-    "other version",
-    `Cannot test in ${host}@${asked} as the program there says that it is ${said}: delete it, and add --install`,
-  );
-}
 
 /** Installs a version without its scripts; with them, if it does not start otherwise. Gives its version. */
 async function fetched(host: HostName, version: string, folder: string, getting: Getting): Promise<string | undefined> {

@@ -28,11 +28,7 @@ export interface HostEvent extends Required<Pick<HookEnv, Place>> {
 /** `ownEvent` of core, which few need. */
 type OwnEvent = (name: string) => EventName | undefined;
 
-/**
- * Reads what a host wrote to a hook's stdin, in Claude Code's names of fields: a call as each of the calls of ours that
- * are in it, and as it is. Empty for an event that no hook file can have. What the host does not list may be ours: `own`
- * says so.
- */
+/** Reads an event of a host, in Claude Code's names of fields, as each call of ours in it and as it is; `own` knows unlisted ones. */
 export function ourEvents(input: JsonObject, host: Host, own?: OwnEvent): readonly HostEvent[] {
   const { tool_name, tool_input, tool_calls } = input;
   if (Array.isArray(tool_calls)) {
