@@ -99,6 +99,13 @@ export class LineLog {
   }
 }
 
+/** Appends one line to such a file, which is not kept open. */
+export function appendLine(path: string, value: unknown): void {
+  const log = new LineLog(path);
+  log.append([value]);
+  log.close();
+}
+
 function endOfLastLine(file: StateFile): number {
   const chunk = Buffer.alloc(Math.min(file.size, 65_536));
   for (let end = file.size; end > 0; end -= chunk.length) {

@@ -175,7 +175,6 @@ export async function evaluated({ words, flags }: Flags, io: Io, judge: Judge, g
     if (!isKept && runs.lines.length === 0) removeState(join(folder, "eval.json"));
     throw error instanceof BrokenGrader ? new UsageError(error.message) : error;
   } finally {
-    runs.close();
     progress.end();
   }
   writeStateFile(join(folder, "summary.json"), `${JSON.stringify(summary, null, 2)}\n`);

@@ -19,7 +19,7 @@ import { invariantsOf, judge, type Judgement } from "../../replay/invariants.ts"
 import type { Fixture } from "../../replay/fixture.ts";
 import { withRootNamed } from "../../replay/seen.ts";
 import { crashWords } from "../../process/crash-words.ts";
-import { LineLog, readLineLog } from "../../log/line-log.ts";
+import { appendLine, readLineLog } from "../../log/line-log.ts";
 
 /** What one grader said of one run. */
 export interface Grade {
@@ -236,9 +236,7 @@ async function byPrompt(
       bill.judged = addPrice(bill.judged, price);
       if (came.pass === undefined) throw refuse("the model gave no verdict");
       verdict = { key, pass: came.pass, reason: came.reason, ...price };
-      const log = new LineLog(path);
-      log.append([verdict]);
-      log.close();
+      appendLine(path, verdict);
     }
     said.push(verdict);
   }

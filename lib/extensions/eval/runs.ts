@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Price } from "../../replay/drift/drift-report.ts";
 import { writeWhole } from "../../files/drafts.ts";
-import { LineLog, readLineLog } from "../../log/line-log.ts";
+import { appendLine, readLineLog } from "../../log/line-log.ts";
 import { costOf, gradedAgain, type RunLine, type RunPlace } from "./attempt.ts";
 import { addPrice, FREE, type Graded, OVER } from "./grade.ts";
 import {
@@ -53,7 +53,8 @@ export class EvalRuns {
   readonly lines: RunLine[];
   readonly #plan: EvalPlan;
   readonly #place: EvalPlace;
-  readonly #log: LineLog;
+  /** The file of these lines. */
+  readonly #path: string;
   readonly #rehearsed: Rehearsed[];
   readonly #then: readonly KeptLine[];
   /** Whether the budget does not even allow a rehearsal. */
@@ -66,14 +67,9 @@ export class EvalRuns {
     this.#plan = plan;
     this.#then = then;
     this.#place = place;
-    const path = join(place.folder, "runs.jsonl");
-    this.lines = readLineLog<RunLine>(path)?.values ?? [];
-    this.#log = new LineLog(path);
+    this.#path = join(place.folder, "runs.jsonl");
+    this.lines = readLineLog<RunLine>(this.#path)?.values ?? [];
     this.#rehearsed = readLineLog<Rehearsed>(join(place.folder, "rehearsed.jsonl"))?.values ?? [];
-  }
-
-  close(): void {
-    this.#log.close();
   }
 
   /** What everything has cost: runs, also those that were lost, judges, and what these took in rehearsals. */
@@ -102,9 +98,7 @@ export class EvalRuns {
 
   #keepRehearsal({ name: fixture, graders }: PlannedFixture, { judged, each = judged }: Omit<Graded, "grades">): void {
     const line: Rehearsed = { fixture, graders, judged, each };
-    const log = new LineLog(join(this.#place.folder, "rehearsed.jsonl"));
-    log.append([line]);
-    log.close();
+    appendLine(join(this.#place.folder, "rehearsed.jsonl"), line);
     this.#rehearsed.push(line);
   }
 
@@ -271,7 +265,7 @@ export class EvalRuns {
       const line = await this.#place.fresh(this.#continuing(slot), isRehearsal ? { left: this.#left() } : undefined);
       this.#held.delete(slot);
       if (!line) return; // aborted
-      this.#log.append([line]);
+      appendLine(this.#path, line);
       this.lines.push(line);
       if (line.broken !== undefined) throw broken(slot, line.broken, `its first run, ${line.run}`);
       if (isRehearsal) this.#rehearsedBy(line, slot);
@@ -301,9 +295,7 @@ export class EvalRuns {
   }
 
   #rewrite(): void {
-    this.#log.close();
-    const path = join(this.#place.folder, "runs.jsonl");
-    writeWhole(path, this.lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    writeWhole(this.#path, this.lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
   }
 }
 
