@@ -62,17 +62,14 @@ export default command(USAGE, async ({ words, flags }, io) => {
   const text = [
     files.length > 0 ? shown(made.dir, files, isFirst, outside) : "",
     hasFixtures ? `trusted in ${made.dir}, also when they change:\n` : "",
-    ...Object.entries(runs).map(([path, words]) => `  ${path}${commandText(words)}\n`),
+    ...Object.entries(runs).map(([path, words]) => {
+      const command = openText(words.map(shellWord).join(" ")).replaceAll("\n", "\\n");
+      return `  ${path}${words.length === 0 ? "" : `, until its command changes: ${command}`}\n`;
+    }),
     fixtures.length > 0 ? `    a replay runs ${fixtures.join(", ")}\n` : "",
   ].join("");
   return { data: { dir: made.dir, trusted, files, imports: outside, fixtures, commands }, text };
 });
-
-function commandText(words: readonly string[]): string {
-  return words.length === 0
-    ? ""
-    : `, until its command changes: ${openText(words.map(shellWord).join(" ")).replaceAll("\n", "\\n")}`;
-}
 
 function shown(dir: string, files: readonly TrustedFile[], isFirst: boolean, outside: readonly string[]): string {
   const calls = files.some(({ file, state }) => !file.startsWith("hooks/") && state !== "gone");

@@ -1,4 +1,5 @@
 import type { RunOptions } from "../../agent/options.ts";
+import { present } from "../../core/json.ts";
 import type { Result, RunEvent } from "../../core/run-events.ts";
 import { remote } from "./remote.ts";
 import type { RemoteOptions } from "./_wire.ts";
@@ -16,7 +17,13 @@ import { limitsFrom } from "../../cli/kit/run-options.ts";
 function runOn(agent: string, prompt: string, flags: Flags["flags"], io: Io): (more: RunOptions) => Promise<Result> {
   const url = String(flags.on);
   const id = flags.resume === undefined ? crypto.randomUUID() : String(flags.resume);
-  const options = optionsFrom(flags);
+  const { model, cwd, permissionMode, maxIterations, budget } = flags as {
+    readonly [flag: string]: string | undefined;
+  };
+  const options: RemoteOptions = present({
+    ...{ model, cwd, limits: (maxIterations ?? budget) === undefined ? undefined : limitsFrom(flags) },
+    permissions: permissionMode === undefined ? undefined : { mode: permissionMode as PermissionMode },
+  });
   return async (more) => {
     const follower = {
       id,
@@ -31,15 +38,6 @@ function runOn(agent: string, prompt: string, flags: Flags["flags"], io: Io): (m
       io.err(`crochet: run ${id} is on ${url}; to follow it again: crochet run --on ${url} --resume ${id}\n`);
     };
     return await remote(url).run({ ...follower, agent, prompt, options, onSubmitted });
-  };
-}
-
-function optionsFrom(flags: Flags["flags"]): RemoteOptions {
-  return {
-    ...(flags.model !== undefined && { model: String(flags.model) }),
-    ...(flags.cwd !== undefined && { cwd: String(flags.cwd) }),
-    ...((flags.maxIterations !== undefined || flags.budget !== undefined) && { limits: limitsFrom(flags) }),
-    ...(flags.permissionMode !== undefined && { permissions: { mode: flags.permissionMode as PermissionMode } }),
   };
 }
 

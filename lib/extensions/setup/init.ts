@@ -163,12 +163,8 @@ async function agreed(question: string, io: Io): Promise<boolean> {
   }
 }
 
-/** Bun puts a link to itself before the PATH under Node's name. */
-function isNode(found: string | undefined): boolean {
-  return found !== undefined && !/\bbun(\.exe)?$/.test(realpathSync(found));
-}
-
 function ownOrigin(dir: string): Origin {
+  const node = onPath("node", process.env);
   return {
     root: PACKAGE,
     version: crochetVersion(),
@@ -178,7 +174,8 @@ function ownOrigin(dir: string): Origin {
     found: isFound(dir, "crochet"),
     nodeTypes: isFound(dir, "@types/node"),
     isBunOnPath: onPath("bun", process.env) !== undefined,
-    isNodeOnPath: isNode(onPath("node", process.env)),
+    // Bun puts a link to itself before the PATH under Node's name.
+    isNodeOnPath: node !== undefined && !/\bbun(\.exe)?$/.test(realpathSync(node)),
   };
 }
 
