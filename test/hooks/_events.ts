@@ -1,22 +1,12 @@
 import { stamp } from "../../lib/core/_event.ts";
-import { systemClock } from "../../lib/core/clock.ts";
 import type { AnyEvent, EventName } from "../../lib/core/events.ts";
+import { hookEnv } from "../../lib/hooks/hook-env.ts";
 import { DEFAULTS } from "../../lib/hooks/registry.ts";
 import { Context, type HookEnv } from "../../lib/core/hook.ts";
 
 /** Where a hook of a test runs, with what a test gives it. */
 export function testEnv(given: Partial<HookEnv> = {}): HookEnv {
-  return {
-    session_id: "s",
-    agent_id: "a",
-    turn_id: "t",
-    sequence: { next: 0 },
-    clock: systemClock,
-    cwd: ".",
-    values: new Map(),
-    signal: new AbortController().signal,
-    ...given,
-  };
+  return hookEnv({ session_id: "s", agent_id: "a", turn_id: "t", ...given });
 }
 
 /** An event as hooks get it: stamped and frozen. */

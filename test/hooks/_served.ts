@@ -63,14 +63,17 @@ export async function ask(
   event: string,
   host: HostName,
   { name, input }: { name?: string; input?: Json } = {},
-): Promise<{ output: Json | undefined; stderr: string; code: number }> {
+) {
   const row = EVENTS[event]!;
-  const file = name ?? `${row.name}.x.ts`;
-  using folder = scratch({ [file]: text });
   const told = input ?? (host === "gemini" ? row.gemini : row.claude);
-  const env = { PATH: process.env.PATH, HOME: folder.path };
-  const { stdout, stderr, code } = await served(`${folder.path}/${file}`, told, host, env);
-  return { output: stdout === "" ? undefined : JSON.parse(stdout), stderr, code };
+  return await said(name ?? `${row.name}.x.ts`, text, told, host, { PATH: process.env.PATH });
+}
+
+/** What a hook file says to a host that writes this to stdin. */
+export async function said(name: string, text: string, stdin: Json, host: HostName, env: NodeJS.ProcessEnv = {}) {
+  using folder = scratch({ [name]: text });
+  const { stdout, stderr, code } = await served(`${folder.path}/${name}`, stdin, host, { HOME: folder.path, ...env });
+  return { output: stdout === "" ? undefined : JSON.parse(stdout) as Json, stderr, code };
 }
 
 /** Serves a hook file that is there. */

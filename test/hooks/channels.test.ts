@@ -7,7 +7,7 @@ import { ourEvents } from "../../lib/hooks/hosts/read-event.ts";
 import { testData } from "../_data.ts";
 import { withEnv } from "../_env.ts";
 import { scratch } from "../_scratch.ts";
-import { type Json, served } from "./_served.ts";
+import { type Json, said, served } from "./_served.ts";
 
 interface Played {
   readonly host: HostName;
@@ -241,10 +241,8 @@ async function answerTo(
   text = REWRITES,
   name = "pre-tool-use@Edit+Write.r.ts",
 ): Promise<Json> {
-  using folder = scratch({ [name]: text });
-  const env = { PATH: process.env.PATH, HOME: folder.path };
-  const { stdout } = await served(`${folder.path}/${name}`, event, host, env);
-  const { hookSpecificOutput, ...top } = (stdout === "" ? {} : JSON.parse(stdout)) as Json;
+  const { output = {} } = await said(name, text, event, host, { PATH: process.env.PATH });
+  const { hookSpecificOutput, ...top } = output;
   const { hookEventName: _, ...specific } = (hookSpecificOutput ?? {}) as Json;
   return { ...top, ...specific };
 }

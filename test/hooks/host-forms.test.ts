@@ -7,16 +7,10 @@ import { type HostName } from "../../lib/hooks/hosts/host.ts";
 import { ourEvents } from "../../lib/hooks/hosts/read-event.ts";
 import { scratch } from "../_scratch.ts";
 import { testData } from "../_data.ts";
-import { type Json, moduleAnswering, served } from "./_served.ts";
+import { type Json, moduleAnswering, said } from "./_served.ts";
 
-/** What a module with this answer says to a host that writes this to stdin. */
-async function said(name: string, answer: unknown, stdin: Json, host: HostName, env: NodeJS.ProcessEnv = {}) {
-  using folder = scratch({ [name]: typeof answer === "string" ? answer : moduleAnswering(answer) });
-  const { stdout, stderr, code } = await served(`${folder.path}/${name}`, stdin, host, { HOME: folder.path, ...env });
-  return { output: stdout === "" ? undefined : JSON.parse(stdout) as Json, stderr, code };
-}
-
-const NO = { action: "deny", reason: "no" };
+const answers = (action: string, more: Json) => moduleAnswering({ action, ...more });
+const NO = answers("deny", { reason: "no" });
 const REWRITE = `export default ({ input }) => ({ action: "modify", value: { ...input, content: input.file_path } });`;
 const PERMISSION = { permissionDecision: "deny", permissionDecisionReason: "no" };
 
@@ -25,7 +19,7 @@ const CREATE = { path: "a", file_text: "b" };
 const CURSOR = { conversation_id: "s", generation_id: "t", workspace_roots: ["/p"] };
 
 /** Hook file, its answer, the host's stdin, and what the host reads back. */
-const ANSWERS: [host: HostName, name: string, answer: unknown, stdin: Json, output: unknown][] = [
+const ANSWERS: [host: HostName, name: string, answer: string, stdin: Json, output: unknown][] = [
   ["copilot", "pre-tool-use@Bash.x.ts", NO, { ...COPILOT, toolName: "bash", toolArgs: { command: "ls" } }, {
     ...PERMISSION,
     hookSpecificOutput: { hookEventName: "preToolUse", ...PERMISSION },
@@ -44,11 +38,11 @@ const ANSWERS: [host: HostName, name: string, answer: unknown, stdin: Json, outp
   [
     "copilot",
     "post-tool-use.x.ts",
-    { action: "modify", value: "y" },
+    answers("modify", { value: "y" }),
     { ...COPILOT, toolName: "bash", toolArgs: {}, toolResult: { resultType: "success", textResultForLlm: "x" } },
     { modifiedResult: { resultType: "success", textResultForLlm: "y" } },
   ],
-  ["copilot", "user-prompt-submit.x.ts", { action: "modify", value: "p" }, { ...COPILOT, prompt: "go" }, {
+  ["copilot", "user-prompt-submit.x.ts", answers("modify", { value: "p" }), { ...COPILOT, prompt: "go" }, {
     modifiedPrompt: "p",
   }],
   ["copilot", "stop.x.ts", NO, { ...COPILOT, stopReason: "end_turn", stop_hook_active: false }, {
@@ -151,7 +145,7 @@ test("a script gets Claude Code's form from VS Code too, and a new input goes ba
 test("a guard that is asked in a form it does not know refuses, and any other hook fails", async () => {
   for (const stdin of [{ type: "tool", name: "bash" }, { hook_event_name: "Unheard" }] as Json[]) {
     for (const name of ["pre-tool-use@Bash.guard.ts", "10-permission-request.x.ts", "user-prompt-submit.ts"]) {
-      const { code, stderr } = await said(name, { action: "continue" }, stdin, "claude");
+      const { code, stderr } = await said(name, answers("continue", {}), stdin, "claude");
       assert.equal(code, 2, name);
       assert.match(stderr, /stdin is not an event/);
     }
