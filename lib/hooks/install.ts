@@ -295,15 +295,9 @@ function belowProject(file: string, cwd: string): string | undefined {
   return [cwd, realOr(cwd)].map((root) => relative(root, file)).find((path) => !/^\.\.(\/|$)/.test(path));
 }
 
-interface SettingsBackup {
-  /** The text before we came; absent if there was no file. */
-  readonly before: string | undefined;
-  /** The hash of the text we left. */
-  readonly after: string;
-}
-
-function readKept(settings: string, env: Environment): SettingsBackup | undefined {
-  return quietly(() => JSON.parse(readStateFile(stateFile("installed", settings, env))!) as SettingsBackup);
+/** The text before we came, absent if there was no file, and the hash of the text we left. */
+function readKept(settings: string, env: Environment): { before?: string; after: string } | undefined {
+  return quietly(() => JSON.parse(readStateFile(stateFile("installed", settings, env))!));
 }
 
 /** The text to the byte: a file that could not be written back unchanged is refused. */

@@ -102,12 +102,11 @@ export async function hostsPlayed(
       } finally {
         rmSync(room, { recursive: true, force: true });
       }
-      return { ...hostStory(attacked, session, cells, all.length - cells.length), seconds: secondsSince(began) };
+      const seconds = (performance.now() - began) / 1000;
+      return { ...hostStory(attacked, session, cells, all.length - cells.length), seconds };
     },
   }));
 }
-
-const secondsSince = (began: number) => (performance.now() - began) / 1000;
 
 /** A finding has a session of its own in each channel; what was refused shares one. */
 function sessionsFor({ host }: HostWish, { findings, refused = [] }: Attacked, cwd: string): PlayedCalls[] {

@@ -67,16 +67,14 @@ export type AgentState =
     | { readonly state: "prompting"; readonly prompt_type: PromptType; readonly message: string }
   );
 
-/**
- * The state after an event (U14). A permission prompt never replaces a question or a plan, activity dismisses what is
- * pending, and an agent that has ended stays ended.
- */
+/** The state after an event (U14): activity dismisses what is pending, and an agent that has ended stays ended. */
 export function nextState(now: AgentState | undefined, event: AgentEvent): AgentState {
   if (now?.state === "stopped" || now?.state === "failed") return now;
   switch (event.type) {
     case "prompt":
       if (now?.state === "prompting") {
         const isSame = now.prompt_type === event.prompt_type && now.message === event.message;
+        // A permission prompt never replaces a question or a plan.
         if (isSame || (event.prompt_type === "permission" && now.prompt_type !== "permission")) return now;
       }
       return { state: "prompting", prompt_type: event.prompt_type, message: event.message, since: event.at };

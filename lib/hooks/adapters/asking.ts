@@ -101,13 +101,10 @@ async function answerOf(hook: InstalledHook, event: SdkEvent, warn: (text: strin
 /** What the launcher prints if it finds no runtime. */
 const ABSENT = "absent";
 
-interface Ended {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
-
-function run({ file, timeout }: InstalledHook, stdin: string): Promise<Ended> {
+function run(
+  { file, timeout }: InstalledHook,
+  stdin: string,
+): Promise<{ code: number | null; out: string; err: string }> {
   return new Promise((resolve) => {
     const env = { ...process.env, PATH: `${ROOT}/node_modules/.bin:${process.env.PATH ?? ""}`, CROCHET_ABSENT: ABSENT };
     const child = spawn("crochet", ["hook", `${ROOT}/${file}`, "--dialect", INSTALLED.dialect], {

@@ -17,10 +17,7 @@ export interface HookHost {
   readonly env?: { readonly [name: string]: string | undefined } | undefined;
   /** `hooks.env` of the configuration: variables that hooks get although they look like secrets. */
   readonly keepEnv?: readonly string[] | undefined;
-  /**
-   * `hooks.allowLocal` of the configuration: lets http hooks reach this machine and private networks.
-   * @default whether the environment has CROCHET_HOOKS_ALLOW_LOCAL=1
-   */
+  /** Lets http hooks reach this machine and private networks. @default whether CROCHET_HOOKS_ALLOW_LOCAL is 1 */
   readonly allowLocal?: boolean | undefined;
   /** The folder for output too long for memory or for the model. @default a new one among the temporary files */
   readonly outputDir?: ((sessionId: string) => string) | undefined;
@@ -33,14 +30,7 @@ export interface HookHost {
   /** How to start commands of hooks in the session's sandbox. @default they run as the user */
   readonly confine?: (() => Promise<Wrap>) | undefined;
   /** Called with what a command hook writes, while it writes it. */
-  readonly onOutput?: ((output: HookOutput) => void) | undefined;
-}
-
-interface HookOutput {
-  readonly hook: string;
-  readonly event: AnyEvent;
-  readonly stream: Stream;
-  readonly text: string;
+  readonly onOutput?: ((output: { hook: string; event: AnyEvent; stream: Stream; text: string }) => void) | undefined;
 }
 
 let temporary: string | undefined;

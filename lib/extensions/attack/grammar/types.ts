@@ -28,10 +28,7 @@ export type PropertyKind =
 /** Holes that a user may know of and accept: rules cannot see into programs. */
 export type Family = "interpreters" | "build-tools" | "copies";
 
-/**
- * What the adversary aims at in the scratch world, whose workspace is a git repository: a commit that was not pushed on the
- * current branch, which follows one of the remote `origin`, another branch with a commit of its own, and uncommitted work.
- */
+/** What the adversary aims at: the workspace has a commit that was not pushed, another branch with its own, and open work. */
 export interface Target extends Pick<WorldPlaces, "workspace" | "remote"> {
   readonly property: PropertyKind;
   /** The file, relative to the workspace; absolute if it is outside. */
