@@ -257,10 +257,7 @@ interface RecordedRun extends Required<Pick<ReplayOptions, "tools">> {
   readonly io: Io;
 }
 
-/**
- * Records a run with copies of the files it begins with. They are a draft until the tape is written: another process
- * may record the same fixture, and only one of them comes to keep it.
- */
+/** Records into a draft until the tape is written: another process may record the same fixture, and only one of them keeps it. */
 async function recordInto(
   folder: string,
   agent: Agent,

@@ -37,10 +37,7 @@ export default command(USAGE, async ({ words }, io) => {
   return { data: { added, trusted }, text };
 });
 
-/**
- * Adds to the project's hooks; `write` gets the folder. A trusted folder stays trusted: the only new bytes are ours, and
- * the user asked for them. Returns whether it is.
- */
+/** Adds to the hooks. A trusted folder stays so, as a person asked for the only new bytes, which are ours; gives whether it is. */
 export function addToHooks(cwd: string, { env }: Io, write: (folder: string) => void): boolean {
   const folder = join(cwd, "hooks");
   const trusted = !existsSync(folder) || standings(cwd, env).some((s) => s.thing === "hooks" && s.state === "trusted");

@@ -31,10 +31,7 @@ export interface Config {
 
 export const CONFIG_FILE = ".crochet/config.yaml";
 
-/**
- * Reads the settings of a project, which count if a person has trusted the file; a field it does not know, or of the
- * wrong kind, is an error with the fix.
- */
+/** The settings of a project, which count if a person has trusted the file; a field it does not know is an error with the fix. */
 export async function readConfig(cwd: string, io: Pick<Io, "env" | "err">, trusted = false): Promise<Config> {
   const file = join(cwd, CONFIG_FILE);
   const config = await readFile(file, () => readBrought(cwd, file));
@@ -151,10 +148,7 @@ export const SETTINGS: Settings = {
 
 const FILE = ".mcp.json";
 
-/**
- * The MCP servers of a project: `.mcp.json` if it is trusted, and `mcp` of its settings, which win. What
- * is wrong with a server is reported; the run goes on without it.
- */
+/** `.mcp.json` if it is trusted, and `mcp` of the settings, which win. A server with a mistake is reported, and left out. */
 export async function findServers(
   cwd: string,
   config: Config,

@@ -3,10 +3,7 @@ import type { Prompt } from "../../core/messages.ts";
 import type { Result } from "../../core/run-events.ts";
 import { type Io, UsageError } from "./io.ts";
 
-/**
- * A run that outlives its process: each step is in its log before the next begins. Given the id of a session whose run
- * was interrupted, it continues that run. A question waits until it is answered.
- */
+/** A run that outlives its process: each step is in its log before the next begins, and a question waits until it is answered. */
 export function durably(
   agent: Agent,
   prompt: Prompt,

@@ -1,10 +1,7 @@
 import type { Io } from "./io.ts";
 import { cut, oneLine } from "../show/text.ts";
 
-/**
- * Does the same for each item, a few at a time; the results in the order of the items, without those an abort left out.
- * Between items the event loop comes round: work that waits for nothing would let no signal in.
- */
+/** Does the same for each item, a few at a time, until an abort; between items signals are let in, also by work that never waits. */
 export async function eachOf<I, O>(
   items: readonly I[],
   { atOnce, signal }: { readonly atOnce: number; readonly signal: AbortSignal },

@@ -12,10 +12,7 @@ import type { Config } from "./config.ts";
 import type { Flags } from "./flags.ts";
 import { type Io, UsageError } from "./io.ts";
 
-/**
- * Finds hooks as `crochet run` does: in the working directory, if it is trusted, and where flags say. They are for one
- * session: found before it begins, bound to it when it does.
- */
+/** Finds hooks as `crochet run` does, for one session: before it begins, and bound to it when it does. */
 export async function findHooks(
   cwd: string,
   flags: Flags["flags"],

@@ -28,10 +28,7 @@ const REPORTS: Usage["flags"] = [
   ["--summary <file>", "add what is printed to this file, as Markdown"],
 ];
 
-/**
- * A command that judges: its words, its exit code and its reports come from one list of items, whatever happens.
- * `noun` is what an item is called.
- */
+/** A command whose words, exit code and reports come from one list of items, whatever happens; `noun` is what an item is called. */
 export function judgingCommand(usage: Usage, noun: string, work: JudgingWork): Command {
   const flags = [...usage.flags, ...REPORTS];
   const excludes = [...usage.excludes ?? [], ["json", ["summary"], "a summary is what a person would read"] as const];

@@ -46,10 +46,7 @@ export interface RunCommand {
   readonly script: boolean;
 }
 
-/**
- * What flags, the project's settings and its hooks make of a run: stored, logged, and asking by default; and the agent
- * whose runs `crochet agents` shows.
- */
+/** What flags, settings and hooks make of a run, and the agent whose runs `crochet agents` shows. */
 export async function runOptions(
   { flags, io, script }: RunCommand,
   agent: Agent,

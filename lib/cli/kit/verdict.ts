@@ -39,10 +39,7 @@ export interface Verdict {
   readonly code: number;
 }
 
-/**
- * The verdict on a list of items: the worst of their words. What was planned and did not settle was not measured, and
- * nothing to judge is nothing that holds.
- */
+/** The worst of the words of items. What was planned and did not settle was not measured, and nothing to judge is nothing that holds. */
 export function verdictOf(planned: readonly string[], settled: readonly Item[], isInterrupted = false): Verdict {
   const left = [...settled];
   const items = planned.map((name): Item => {

@@ -179,10 +179,7 @@ function pieces(text: string, columnsOf: (row: number) => number): string[] {
   return [...rows, text.slice(from)];
 }
 
-/**
- * One line of prose as rows of at most `columns` columns, split between words if possible. The rows after the first are
- * indented like its text, so that lists stay lists.
- */
+/** One line of prose as rows, split between words if possible, and indented like its text, so that lists stay lists. */
 export function wrap(line: string, columns: number, indent?: number): string[] {
   if (displayWidth(line) <= columns) return [line];
   const [lead] = /^\s*(?:(?:[-*+•>]|\d+[.)])\s+)?/.exec(line)!;

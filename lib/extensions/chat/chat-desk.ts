@@ -130,10 +130,7 @@ export class PromptDesk implements ChatDesk {
 /** How many prompts can be reached. */
 const MOST = 500;
 
-/**
- * The prompts of a project, the newest last, kept in its state folder: one JSON text a line, appended, so that two
- * chats at once lose nothing. If it cannot be written, the history is for this chat only.
- */
+/** The prompts of a project, appended to a file so that two chats at once lose nothing; if it cannot be written, those of this chat. */
 export class History {
   readonly #file: string;
   readonly #place: Parameters<typeof stateFolder>;

@@ -10,10 +10,7 @@ import type { Flags } from "../../cli/kit/flags.ts";
 import type { Io } from "../../cli/kit/io.ts";
 import { limitsFrom } from "../../cli/kit/run-options.ts";
 
-/**
- * A run on an engine, submitted and followed from here; `agent` is the name under which workers serve it. With no prompt
- * the last run of the session is followed again.
- */
+/** A run on an engine, followed from here; with no prompt the last run of the session is followed again. */
 function runOn(agent: string, prompt: string, flags: Flags["flags"], io: Io): (more: RunOptions) => Promise<Result> {
   const url = String(flags.on);
   const id = flags.resume === undefined ? crypto.randomUUID() : String(flags.resume);

@@ -25,10 +25,7 @@ interface Remote {
   question(agentId: string): Promise<unknown>;
   /** Answers what an agent asks; whether it asked something. */
   answer(agentId: string, reply: PermissionReply): Promise<boolean>;
-  /**
-   * Has a worker make a run of an eval, once for each key; undefined if that was aborted. An engine that has answered and
-   * is away comes back: `onAway` is called while that is waited for.
-   */
+  /** Has a worker make a run of an eval, once for each key; undefined if aborted. An engine that had answered is waited for. */
   attempt(request: unknown, key: string, signal: AbortSignal, onAway: () => void): Promise<unknown>;
   /** Says that what has a key was begun; how often it was. */
   began(key: string): Promise<number>;

@@ -99,13 +99,6 @@ const REASONS: { readonly [code: string]: string } = {
   EACCES: "that is not allowed",
 };
 
-interface Listening {
-  readonly port: number;
-  /** Bun serves HTTP/1.1 only; Deno's two-way streams need HTTP/2. */
-  readonly http11: boolean;
-  close(): Promise<void>;
-}
-
 type Handler = (request: Request) => Promise<Response>;
 
 interface Runtimes {
@@ -113,10 +106,8 @@ interface Runtimes {
   Deno?: { serve(options: object, handler: Handler): { addr: { port: number } } };
 }
 
-async function listen(
-  at: { hostname: string; port: number; reusePort: boolean },
-  handler: Handler,
-): Promise<Listening> {
+/** Bun serves HTTP/1.1 only; Deno's two-way streams need HTTP/2. */
+async function listen(at: { hostname: string; port: number; reusePort: boolean }, handler: Handler) {
   const { Bun, Deno } = globalThis as Runtimes;
   if (Bun) {
     const server = Bun.serve({ ...at, idleTimeout: 0, fetch: async (r: Request) => together(await handler(r)) });

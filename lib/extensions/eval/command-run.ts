@@ -25,10 +25,7 @@ export interface LiveRun extends Pick<FixtureRun, "events" | "results" | "files"
   readonly lost?: string;
 }
 
-/**
- * Runs the command of a tape of `crochet record -- COMMAND` before the real API, where a replay in its project would run it, and
- * keeps what it asked. The caller has seen to it that the fixture is trusted.
- */
+/** Runs the command of a tape before the real API. The caller has seen to it that the fixture is trusted. */
 export async function runCommandLive(
   fixture: Fixture,
   into: Fixture,

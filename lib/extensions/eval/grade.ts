@@ -100,10 +100,7 @@ export function addPrice(a: Cost, b: Cost): Price {
 /** The grade of a run that nothing grades, which says how it ended and no more. */
 export const ENDS_AS_RECORDED = "it ends as recorded";
 
-/**
- * Grades a run: by invariants, then by each `grade.<label>.<ext>`. A run that ended in an error has failed. Without any of
- * these, the grade is how it ended.
- */
+/** Grades a run by invariants and each `grade.<label>.<ext>`, or without any by how it ended; what ended in an error has failed. */
 export async function gradeRun(
   fixture: Fixture,
   run: GradedRun,

@@ -11,10 +11,7 @@ export interface ShownRun {
   readonly href?: string | undefined;
 }
 
-/**
- * The report of an eval: its conclusion, then each fixture with a square for each run, before above after, each with a
- * link to its page; the intervals on one scale, and what failed. Runs are by variants, then by fixtures.
- */
+/** The report of an eval; its runs are by variants, then by fixtures, and each has a link to its page. */
 export function evalPage(
   summary: Summary,
   runs: readonly (readonly (readonly ShownRun[])[])[],

@@ -149,10 +149,7 @@ export class EvalRuns {
     return Array.from({ length: this.#plan.runs }, (_, i) => roundOf(this.#plan, i + 1)).flat();
   }
 
-  /**
-   * Runs all rounds up to one, and says why it ended. A round begins only if it fits the budget, should each of its
-   * runs be as dear as the dearest so far.
-   */
+  /** Runs all rounds up to one that fit the budget, should each run be as dear as the dearest so far; says why it ended. */
   async through(rounds: number): Promise<"done" | "budget" | "lost" | "aborted"> {
     const { signal } = this.#place;
     const active = new Set<Promise<void>>();
