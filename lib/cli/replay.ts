@@ -151,7 +151,7 @@ async function replayFixtures(
   }
   const normalise = flags.normalise === undefined ? {} : (await import("./record.ts")).normaliserAsked(flags.normalise);
   const left = logged.length > 0 && words.length === 0 ? [] : fixturesLeft(words, io);
-  const there = words.filter((word) => !left.some(({ name }) => fixturesLeft([word], io)[0]?.name === name));
+  const there = words.filter((word) => fixturesLeft([word], io).length === 0);
   const named = there.length > 0 ? fixturesFor(there, io) : words.length + logged.length > 0 ? [] : allFixtures(io);
   const served = named.filter((one) => !isNamed(one, words, io) && isBy(one, "none")).map(({ name }) => name);
   const fixtures = [...logged, ...named.filter(({ name }) => !served.includes(name)), ...left];

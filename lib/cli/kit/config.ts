@@ -46,12 +46,8 @@ export async function readConfig(cwd: string, io: Pick<Io, "env" | "err">, trust
 
 /** What to do when an agent begins to wait: the project's setting, else the user's (S2.14). */
 export async function onPromptFor(config: Config, env: Io["env"]): Promise<OnPrompt> {
-  return config.onPrompt ?? (await usersConfig(env)).onPrompt ?? "escalate";
-}
-
-async function usersConfig(env: Io["env"]): Promise<Config> {
   const file = join(userState(env), "config.yaml");
-  return await readFile(file, () => readStateBytes(file));
+  return config.onPrompt ?? (await readFile(file, () => readStateBytes(file))).onPrompt ?? "escalate";
 }
 
 async function readFile(file: string, read: () => Uint8Array | undefined): Promise<Config> {
