@@ -10,10 +10,14 @@ export async function until(words: string, holds: () => boolean | Promise<boolea
   assert.fail(`never: ${words}`);
 }
 
-/** Whether the process whose id a file holds runs; one that has ended and that nobody has asked about yet does not. */
+/** Whether the process whose id a file holds runs. */
 export function isAlive(pidFile: string): boolean {
+  return existsSync(pidFile) && isRunning(Number(readFileSync(pidFile, "utf8")));
+}
+
+/** Whether a process runs; one that has ended and that nobody has asked about yet does not. */
+export function isRunning(pid: number): boolean {
   try {
-    const pid = Number(readFileSync(pidFile, "utf8"));
     process.kill(pid, 0);
     return !existsSync("/proc/self/stat") || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {

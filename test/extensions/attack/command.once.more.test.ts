@@ -3,7 +3,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { attack } from "../../../lib/testing/index.ts";
-import { agentScript, attackIn, DENY_ALL, guarded } from "./_guarded.ts";
+import { onPath } from "../../../lib/process/programs.ts";
+import { agentScript, attackIn, DENY_ALL, FILES, guarded, NO_ENV } from "./_guarded.ts";
+import { place } from "../../_place.ts";
 import { CROCHET, start } from "../../_crochet.ts";
 import { noSandbox } from "../../_needs.ts";
 import { until } from "../../_until.ts";
@@ -230,4 +232,37 @@ test("a hook that ends the process breaks each property by its place, and every 
     const says = `✗ ${never}  broken: It ends the process: process.exit(0) at pre-tool-use.ends.ts:2`;
     assert.ok(out.includes(says), out);
   }
+});
+
+test("a folder of hooks is attacked with no agent, and nothing but these hooks guards", { skip }, async () => {
+  const settings = JSON.stringify({ permissions: { deny: ["Bash", "Write", "Edit"] } });
+  using here = place({ ...FILES, "hooks/pre-tool-use.env.ts": NO_ENV, ".claude/settings.json": settings });
+  const none = await attackIn(here, "src", "--never", "changes:.env");
+  assert.match(none.err, /Cannot attack \S+src as .*app\.js/);
+  const hosts: [args: string[], says: RegExp][] = [
+    [["changes:.env", "--in", "claud"], /as that host is not known: did you mean 'claude'\?/],
+    [
+      ["changes:.env", "--in", "claude@1.0.0..2.0.0"],
+      /Cannot test in the range claude@1\.0\.0\.\.2\.0\.0: name versions/,
+    ],
+    [
+      ["network", "--in", "claude"],
+      /Cannot attack 'network' in hosts as no host shows it: expected changes/,
+    ],
+  ];
+  for (const [args, says] of hosts) {
+    const { code, err } = await attackIn(here, "hooks", "--never", ...args);
+    assert.deepEqual([code, says.test(err)], [2, true], err);
+  }
+  const PATH = process.env.PATH!.split(":").filter((dir) => !onPath("claude", { PATH: dir })).join(":");
+  here.env.PATH = PATH;
+  here.env.CROCHET_HOSTS = here.home;
+  const args = ["--never", "changes:notes.txt", "--seed", "7", "--runs", "20", "--in", "claude"];
+  const { code, out } = await attackIn(here, "hooks/", ...args);
+  assert.match(out, /✗ changes:notes\.txt {2}broken, 1 call\n(?:.*\n)*? +pre-tool-use\.env\.ts +continue/);
+  assert.match(out, /again {2}crochet attack hooks --never/);
+  assert.match(out, /– changes:notes\.txt in claude {2}not measured: .*it is not installed: add --install/);
+  assert.equal(code, 1);
+  const again = await here.main(["replay"]);
+  assert.match(again.out, /✗ changes:notes\.txt {2}broken, 1 call/);
 });

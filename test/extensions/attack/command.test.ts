@@ -3,8 +3,7 @@ import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { onPath } from "../../../lib/process/programs.ts";
-import { agentScript, attackIn, DENY_ALL, FILES, guarded, NO_ENV } from "./_guarded.ts";
-import { place } from "../../_place.ts";
+import { agentScript, attackIn, DENY_ALL, guarded, NO_ENV } from "./_guarded.ts";
 import { noSandbox } from "../../_needs.ts";
 
 const skip = noSandbox;
@@ -39,39 +38,6 @@ test("a property that no run breaks even without guards is vacuous, exit code 2"
   const { code, out } = await attackIn(here, "--never", "pushes", "--seed", "7", "--runs", "20");
   assert.equal(code, 2, out);
   assert.match(out, /^– pushes {2}vacuous: no run breaks it even without hooks and rules\ncannot run: 1 property\n$/);
-});
-
-test("a folder of hooks is attacked with no agent, and nothing but these hooks guards", { skip }, async () => {
-  const settings = JSON.stringify({ permissions: { deny: ["Bash", "Write", "Edit"] } });
-  using here = place({ ...FILES, "hooks/pre-tool-use.env.ts": NO_ENV, ".claude/settings.json": settings });
-  const none = await attackIn(here, "src", "--never", "changes:.env");
-  assert.match(none.err, /Cannot attack \S+src as .*app\.js/);
-  const hosts: [args: string[], says: RegExp][] = [
-    [["changes:.env", "--in", "claud"], /as that host is not known: did you mean 'claude'\?/],
-    [
-      ["changes:.env", "--in", "claude@1.0.0..2.0.0"],
-      /Cannot test in the range claude@1\.0\.0\.\.2\.0\.0: name versions/,
-    ],
-    [
-      ["network", "--in", "claude"],
-      /Cannot attack 'network' in hosts as no host shows it: expected changes/,
-    ],
-  ];
-  for (const [args, says] of hosts) {
-    const { code, err } = await attackIn(here, "hooks", "--never", ...args);
-    assert.deepEqual([code, says.test(err)], [2, true], err);
-  }
-  const PATH = process.env.PATH!.split(":").filter((dir) => !onPath("claude", { PATH: dir })).join(":");
-  here.env.PATH = PATH;
-  here.env.CROCHET_HOSTS = here.home;
-  const args = ["--never", "changes:notes.txt", "--seed", "7", "--runs", "20", "--in", "claude"];
-  const { code, out } = await attackIn(here, "hooks/", ...args);
-  assert.match(out, /✗ changes:notes\.txt {2}broken, 1 call\n(?:.*\n)*? +pre-tool-use\.env\.ts +continue/);
-  assert.match(out, /again {2}crochet attack hooks --never/);
-  assert.match(out, /– changes:notes\.txt in claude {2}not measured: .*it is not installed: add --install/);
-  assert.equal(code, 1);
-  const again = await here.main(["replay"]);
-  assert.match(again.out, /✗ changes:notes\.txt {2}broken, 1 call/);
 });
 
 /** A PATH on which there is everything but bubblewrap. */

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import hooks from "../../../lib/cli/hooks.ts";
 import trust from "../../../lib/cli/trust.ts";
+import { LAWS } from "../../../lib/extensions/check/check-report.ts";
 import { place } from "../../_place.ts";
 import { FEW, GOOD, LOOPS, reportIn, SLOW } from "./_check-files.ts";
 
@@ -238,4 +240,66 @@ test("hooks check --for judges by what that host can do", SLOW, async () => {
   };
   assert.deepEqual(await said("claude"), ["claude", []]);
   assert.deepEqual(await said("codex"), ["codex", ["protocol.unsupported-by-host"]]);
+});
+
+test("hooks check exits 3 if a hook was too slow to be checked enough, and says how far it came", SLOW, async () => {
+  const slow = `${GOOD}sleep 0.3\n`;
+  using here = place({ "hooks/pre-tool-use@Bash.slow.sh": slow, "hooks/pre-tool-use@Edit.ts": "export default 5;\n" });
+  const check = (...args: string[]) => here.call(hooks, "check", ...args, "--runs", "100", "--seed", "7");
+  const { out, code } = await check("hooks/pre-tool-use@Bash.slow.sh", "--time", "1.5", "--junit", "check.xml");
+  assert.equal(code, 3);
+  assert.match(out, /^– pre-tool-use@Bash\.slow\.sh {2}[0-5] of \d+ events: not checked enough, --time allows more/m);
+  assert.match(out, /^not measured: 1 hook$/m);
+  assert.match(
+    readFileSync(`${here.cwd}/check.xml`, "utf8"),
+    /<error type="not measured" message="\d of \d+ events: not checked enough/,
+  );
+  // What is broken counts more than what was not seen.
+  assert.equal((await check("hooks", "--time", "1.5")).code, 1);
+  const { err, code: wrong } = await check("hooks", "--time", "0");
+  assert.equal(wrong, 2);
+  assert.match(err, /Cannot check as 'time' must be more than 0: current value is 0/);
+});
+
+test(
+  "a table of hooks and laws comes before the details, in JSON and in a page, and in a pipe nothing before it",
+  SLOW,
+  async () => {
+    const deny = "#!/bin/sh\ncat > /dev/null\necho No >&2\nexit 1\n";
+    using here = place({ "hooks/pre-tool-use@Bash.no.sh": deny, "hooks/stop.sh": GOOD });
+    const { out, err } = await here.call(hooks, "check", "hooks", ...FEW, "--out", "laws.html");
+    assert.equal(err, "");
+    const [head, ...rows] = out.split("\n").slice(0, 3).map((line) => line.split(/ {2,}/));
+    assert.deepEqual(head, ["hook", ...LAWS]);
+    assert.deepEqual(rows.map((row) => row.join(" ").trim()), [
+      "pre-tool-use@Bash.no.sh ✓ ✗ – ✓ ✓ ✓ ✓ ✓ –",
+      "stop.sh ✓ ✓ ✓ ✓ ✓ – ✓ ✓ –",
+    ]);
+    const page = readFileSync(`${here.cwd}/laws.html`, "utf8");
+    assert.ok(
+      page.includes('<tr><th scope="row">stop.sh</th><td>✓</td><td>✓</td><td>✓</td><td>✓</td><td>✓</td><td>–</td>'),
+    );
+    assert.match(page, /protocol\.exit-1 at PreToolUse/);
+    const { out: json } = await here.call(hooks, "check", "hooks/stop.sh", ...FEW, "--json");
+    const [hook] = JSON.parse(json).items;
+    assert.deepEqual([hook.table.terminating, hook.table.guard], ["✓", "–"]);
+  },
+);
+
+test("hooks check --for asks a script about calls of ours, and names what no hook of the host sees", SLOW, async () => {
+  const told = `grep -Eq '"tool_name": ?"(Edit|Write)".*"file_path"' || echo '{"decision":'\n`;
+  using here = place({ "hooks/pre-tool-use@Edit+Write.g.sh": `#!/bin/sh\n${told}` });
+  const { out, code } = await here.call(hooks, "check", "hooks", ...FEW, "--for", "codex");
+  assert.match(out, /^no hook of codex sees write_stdin: what is typed into a shell that already runs$/m);
+  assert.deepEqual([code, /held: 1 hook/.test(out)], [0, true], out);
+});
+
+test("an event that shows a fault is a file that the report names, as it is too long for a line", SLOW, async () => {
+  using here = place({ "hooks/pre-tool-use@Bash.no.sh": "#!/bin/sh\necho No >&2\nexit 1\n" });
+  const { out } = await here.call(hooks, "check", "hooks", ...FEW);
+  const [, file = ""] =
+    /^ {4}again {2}cat (\S+protocol\.exit-1\.json) \| CLAUDE_PROJECT_DIR="\$PWD" \S+\.sh; echo "exit code \$\?"$/m
+      .exec(out) ?? [];
+  assert.equal(file, ".crochet/cases/pre-tool-use@Bash.no.sh-protocol.exit-1.json");
+  assert.equal(JSON.parse(readFileSync(`${here.cwd}/${file}`, "utf8")).hook_event_name, "PreToolUse");
 });

@@ -100,30 +100,6 @@ test(
   },
 );
 
-test("hooks of settings are fired in a host too, each with the scripts that it names", CONFINED, async () => {
-  const line = 'sh "$CLAUDE_PROJECT_DIR"/.claude/hooks/guard.sh';
-  using here = withHost("none", {
-    ".claude/settings.json": JSON.stringify({
-      hooks: {
-        PreToolUse: [{ matcher: "Bash", hooks: [{ type: "command", command: line }] }],
-        Stop: [{ hooks: [{ type: "prompt", prompt: "ok?" }] }],
-      },
-    }),
-    ".claude/hooks/guard.sh": "cat >/dev/null\n. .claude/hooks/words.sh\n",
-    ".claude/hooks/words.sh": "echo FROM-BESIDE >&2\nexit 2\n",
-  });
-  const { out, code } = await here.call(hooksTest, ".claude/settings.json", "--in", "claude", "--json");
-  const { items } = JSON.parse(out);
-  const shown = items.map(({ name, word }: { name: string; word: string }) => `${word}: ${name}`);
-  assert.deepEqual(shown.sort(), [
-    "held: .claude/settings.json#0 pre-tool-use@Bash.guard.sh in claude",
-    "not measured: .claude/settings.json#1 hooks.Stop[0].hooks[0]",
-  ]);
-  assert.equal(code, 3);
-  const [run] = items.flatMap(({ runs = [] }) => runs);
-  assert.match(run.read, /FROM-BESIDE/);
-});
-
 test("what cannot be asked is refused before anything is started", async () => {
   using here = withHost();
   const refused = async (...args: string[]) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync, rmSync } from "node:fs";
 import { test } from "node:test";
-import { OF_AN_AGENT, project, RECORD, RUNNER } from "./_recorded.ts";
+import { GREETS, OF_AN_AGENT, project, RECORD, RUNNER } from "./_recorded.ts";
 
 test("recorded(): one at a time, and what asks nothing has tested nothing", async () => {
   await using two = await project(`
@@ -54,4 +54,18 @@ test("replay() records what is missing or drifts if CROCHET_RECORD is set, besid
   assert.equal((await it.run({ TEXT: "hello", ...RECORD, CI: "1" })).ok, false);
   assert.equal((await it.run({ TEXT: "hello", ...RECORD })).ok, true);
   assert.equal((await it.run({ TEXT: "hello" })).ok, true);
+});
+
+test("recorded(): a body that fails keeps no tape, and the one that is there", async () => {
+  await using it = await project(GREETS);
+  const failed = await it.run({ ...RECORD, FAIL: "1" });
+  assert.match(failed.said, /the body failed/);
+  assert.deepEqual([failed.ok, failed.asked, existsSync(it.tape())], [false, 1, false]);
+  await it.run(RECORD);
+  const first = it.text();
+  const still = await it.run({ ...RECORD, FAIL: "1" });
+  assert.deepEqual([still.ok, still.asked, it.text() === first], [false, 0, true], "its failure is not drift");
+  assert.match(still.said, /the body failed/);
+  const drifted = await it.run({ ...RECORD, FAIL: "1", TEXT: "hello" });
+  assert.deepEqual([drifted.ok, drifted.asked, it.text() === first], [false, 1, true]);
 });

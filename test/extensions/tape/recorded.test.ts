@@ -33,20 +33,6 @@ test("recorded(): missing, recorded, replayed, drifted, recorded again; without 
   assert.deepEqual([after.ok, after.asked], [true, 0], after.said);
 });
 
-test("recorded(): a body that fails keeps no tape, and the one that is there", async () => {
-  await using it = await project(GREETS);
-  const failed = await it.run({ ...RECORD, FAIL: "1" });
-  assert.match(failed.said, /the body failed/);
-  assert.deepEqual([failed.ok, failed.asked, existsSync(it.tape())], [false, 1, false]);
-  await it.run(RECORD);
-  const first = it.text();
-  const still = await it.run({ ...RECORD, FAIL: "1" });
-  assert.deepEqual([still.ok, still.asked, it.text() === first], [false, 0, true], "its failure is not drift");
-  assert.match(still.said, /the body failed/);
-  const drifted = await it.run({ ...RECORD, FAIL: "1", TEXT: "hello" });
-  assert.deepEqual([drifted.ok, drifted.asked, it.text() === first], [false, 1, true]);
-});
-
 test("recorded(): CI only replays", async () => {
   await using it = await project(GREETS);
   const refused = await it.run({ ...RECORD, CI: "1" });
