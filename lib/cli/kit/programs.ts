@@ -11,7 +11,7 @@ import type { Io } from "./io.ts";
 import type { Reporter } from "./report.ts";
 
 /** A command in place of an agent, for a search for faults. */
-export interface CommandSearch {
+interface CommandSearch {
   readonly agent: Pick<Replayable, "open">;
   /** What must hold of it besides what holds for every run. */
   readonly invariants: readonly Invariant[];

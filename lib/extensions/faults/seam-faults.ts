@@ -15,6 +15,10 @@ export type UsedPlace = UsedSeam | { readonly on: "message"; readonly count: num
 
 const WORDS = "A fault of the schedule";
 const HUGE = `${WORDS}. `.repeat(80_000);
+/** What a call of a server reads. */
+const SERVER: { readonly [K in KindAt<"mcp">]: string } = { gone: "the MCP server is gone" };
+/** What ends the process. */
+const KILLS: { readonly [K in KindAt<"message">]: true } = { kill: true };
 const WEEK = 7 * 24 * 3_600_000;
 
 /** What is known of seams when a process is killed, and what its session has written. */
@@ -34,7 +38,7 @@ export class SeamFaults {
 
   constructor(faults: readonly Fault[], before?: KeptSeams) {
     this.#faults = faults;
-    const kills = faults.filter(({ what }) => what === "kill");
+    const kills = faults.filter(({ what }) => Object.hasOwn(KILLS, what));
     if (kills.length > 0) this.kill = new Kill(kills, before?.written);
     this.used.push(...before?.used ?? []);
     this.unguarded.push(...before?.unguarded ?? []);
@@ -61,8 +65,8 @@ export class SeamFaults {
   tool(tool: Tool, lane: string, clock: Clock): Tool {
     const [, server] = /^mcp__(.+?)__/.exec(tool.name) ?? [];
     const run: Tool["run"] = async (input, context) => {
-      const isGone = server !== undefined && this.#hit("mcp", server) === "gone";
-      if (isGone) throw new ToolError(`Cannot call ${tool.name} as the MCP server is gone: ${WORDS}`);
+      const failed = server === undefined ? undefined : this.#hit("mcp", server);
+      if (failed) throw new ToolError(`Cannot call ${tool.name} as ${SERVER[failed]}: ${WORDS}`);
       switch (this.#hit("tool", tool.name, lane)) {
         case "throws":
           throw new Error(WORDS);
