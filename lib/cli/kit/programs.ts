@@ -10,15 +10,6 @@ import type { Flags } from "./flags.ts";
 import type { Io } from "./io.ts";
 import type { Reporter } from "./report.ts";
 
-/** A command in place of an agent, for a search for faults. */
-interface CommandSearch {
-  readonly agent: Pick<Replayable, "open">;
-  /** What must hold of it besides what holds for every run. */
-  readonly invariants: readonly Invariant[];
-  /** Gives the fixture with the workspace that each run works in a copy of. */
-  readonly within: <T>(work: (fixture: Fixture) => Promise<T>, note?: (line: string) => void) => Promise<T>;
-}
-
 /** What was typed behind `--`, and where. @default the command of the tape, in the fixture's project */
 export type TypedCommand = { readonly command: readonly string[]; readonly cwd: string } | undefined;
 
@@ -47,7 +38,13 @@ export interface Programs {
     fixture: Fixture,
     io: Pick<Io, "env" | "signal">,
     typed: TypedCommand,
-  ) => Promise<CommandSearch>;
+  ) => Promise<{
+    readonly agent: Pick<Replayable, "open">;
+    /** What must hold of it besides what holds for every run. */
+    readonly invariants: readonly Invariant[];
+    /** Gives the fixture with the workspace that each run works in a copy of. */
+    readonly within: <T>(work: (fixture: Fixture) => Promise<T>, note?: (line: string) => void) => Promise<T>;
+  }>;
   readonly replay: (
     fixture: Fixture,
     io: Pick<Io, "env" | "signal">,
