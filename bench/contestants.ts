@@ -200,7 +200,7 @@ export const contestants: { readonly [name: string]: () => Promise<Run> } = {
         tools: [look],
         hooks: [() => undefined, { preToolUse: Array.from({ length: hooks - 1 }, () => () => undefined) }],
         limits: { iterations: once ? 1 : 10_000, calls: 10_000 },
-      }).run(prompt);
+      }).run(prompt, { log: false });
       if (!once && ended.stop !== "done") {
         throw new Error(`ended with ${ended.stop}: ${ended.error?.message}`);
       }
