@@ -209,9 +209,21 @@ test("a file whose name says no event, or may listen to more than its name says,
 test("fields of tools that are not of the table keep their names, and a sub-agent's call has its agent", () => {
   const told = { sessionId: "s", cwd: "/p", toolName: "fs-put_file", toolArgs: { path: "a" } };
   const sub = { agentId: "a1", agentType: "explore", parentAgentId: "a0" };
-  const [one] = ourEvents(HOSTS.copilot.read!({ ...told, ...sub })!, HOSTS.copilot);
-  assert.deepEqual((one!.fired as unknown as Json).input, { path: "a" });
-  assert.deepEqual([one!.agent_id, one!.agent_type, one!.parent_agent_id], ["a1", "explore", "a0"]);
+  const asClaude = {
+    ...{
+      hook_event_name: "PreToolUse",
+      session_id: "s",
+      cwd: "/p",
+      tool_name: "fs-put_file",
+      tool_input: { path: "a" },
+    },
+    ...{ agent_id: "a1", agent_type: "explore", parent_agent_id: "a0" },
+  };
+  for (const input of [{ ...told, ...sub }, asClaude]) {
+    const [one] = ourEvents(HOSTS.copilot.read!(input)!, HOSTS.copilot);
+    assert.deepEqual((one!.fired as unknown as Json).input, { path: "a" });
+    assert.deepEqual([one!.agent_id, one!.agent_type, one!.parent_agent_id], ["a1", "explore", "a0"]);
+  }
   const [main] = ourEvents(HOSTS.copilot.read!(told)!, HOSTS.copilot);
   assert.deepEqual([main!.agent_id, main!.parent_agent_id], ["s", undefined]);
 });

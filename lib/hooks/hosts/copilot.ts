@@ -52,9 +52,9 @@ function read(input: JsonObject): JsonObject | undefined {
     tool_name: input.tool_name ?? input.toolName,
     tool_input: input.tool_input ?? input.toolArgs ?? input.toolInput,
     ...(result && { tool_response: failed ? { error: words } : words }),
-    agent_id: input.agentId ?? input.agentName,
-    agent_type: input.agentType ?? input.agentName,
-    parent_agent_id: input.parentAgentId,
+    agent_id: input.agent_id ?? input.agentId ?? input.agentName,
+    agent_type: input.agent_type ?? input.agentType ?? input.agentName,
+    parent_agent_id: input.parent_agent_id ?? input.parentAgentId,
     ...(/Stop$/.test(name) && { last_assistant_message: lastMessage(String(path ?? "")) }),
   };
 }
