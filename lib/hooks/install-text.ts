@@ -138,7 +138,7 @@ class JsonText {
   }
 
   value(): unknown {
-    return parseJsonc(this.text, this.#jsonc, "Cannot change it as it is not valid JSON:");
+    return parseJsonc(this.text, this.#jsonc, "Cannot change it as");
   }
 
   /** Adds an element to the list at a path, or a property to the object, after all others. */

@@ -9,5 +9,6 @@ export function parseJsonc(text: string, { parse, printParseErrorCode }: Jsonc, 
   const [first] = errors;
   if (!first) return value;
   const { line, column } = positionOf(text, first.offset);
-  throw new Error(`${doing} ${printParseErrorCode(first.error as never)} at line ${line}, column ${column}`);
+  const words = printParseErrorCode(first.error as never).replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
+  throw new Error(`${doing} it is not valid JSON: ${words} at line ${line}, column ${column}`);
 }

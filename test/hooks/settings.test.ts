@@ -88,7 +88,7 @@ test("comments and trailing commas are accepted; a mistake is said with its line
   });
   assert.match(
     messages(broken)[0]!,
-    /^\.claude\/settings\.json: Cannot read the settings as \w+ at line 3, column 13$/,
+    /^\.claude\/settings\.json: Cannot read the settings as it is not valid JSON: invalid symbol at line 3, column 13$/,
   );
   assert.equal(broken.records.length, 1);
 });
