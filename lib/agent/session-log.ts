@@ -1,14 +1,14 @@
 import { isBlank, type Prompt } from "../core/messages.ts";
 import type { SessionState } from "../core/run.ts";
 import type { RunEvent } from "../core/run-events.ts";
-import { hasState, logsDir, readStateFile, removeState } from "../files/state.ts";
+import { hasState, logsDir, readStateFile } from "../files/state.ts";
 import { scriptOf } from "../runtime/importing.ts";
 import { crochetVersion, runtimeVersion } from "../runtime/version.ts";
 import type { AnswerFact, LogEntry } from "../log/entry.ts";
 import { filesRead, plain } from "../log/step.ts";
 import { type LoggedSession, LogLane } from "../log/log-lane.ts";
 import { isNoted } from "../log/log-lines.ts";
-import { answersOf, newSeal, readOwn, sweepLogs } from "../log/own.ts";
+import { newSeal, readOwn, removeAnswers, sweepLogs } from "../log/own.ts";
 import type { Past } from "../log/past.ts";
 import { RunLog } from "../log/run-log.ts";
 import type { PermissionAsker, PermissionReply } from "../permissions/gate.ts";
@@ -307,7 +307,7 @@ async function sessionLog({ files, known, past, seal, options, own, cwd, ...open
     async close() {
       if (prompts > (past?.runs ?? 0)) await noteSecrets(log, cwd);
       log.close();
-      if (durable) removeState(answersOf(log.path));
+      if (durable) removeAnswers(log.path);
       await release();
     },
   });

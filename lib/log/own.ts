@@ -1,5 +1,5 @@
 import { basename, dirname } from "node:path";
-import { hasState, removeState, StateFile, stateFiles } from "../files/state.ts";
+import { hasState, removeState, replaceState, StateFile, stateFiles } from "../files/state.ts";
 import { userSecret } from "../files/user-key.ts";
 import { readLineLog, Seal } from "./line-log.ts";
 import type { LogEntry } from "./entry.ts";
@@ -46,9 +46,20 @@ export function answersOf(log: string): string {
 
 export const ANSWERS = ".answers";
 
+/** Removes the questions of a log with their answers, at once for all who look: an answer is never gone before its question. */
+export function removeAnswers(log: string): void {
+  const answers = answersOf(log);
+  const over = `${answers}.over`;
+  removeState(over); // left by a process that was killed here
+  if (!hasState(answers)) return;
+  replaceState(answers, over);
+  removeState(over);
+}
+
 /** Removes a log with all that belongs to it. */
 export function removeLog(path: string): void {
-  for (const part of [answersOf(path), path]) removeState(part);
+  removeAnswers(path);
+  removeState(path);
 }
 
 /** The logs that this process wrote without a key. */

@@ -71,18 +71,17 @@ export function openQuestions<T>(folder: string): (OpenQuestion<T> & { readonly 
   const found = namesIn(folder).filter((name) => name.endsWith(ANSWERS)).flatMap((name) =>
     namesIn(join(folder, name)).filter((file) => /^\w+\.json$/.test(file)).flatMap((file) => {
       const path = join(folder, name, file);
-      // A run that ends meanwhile takes its questions away.
-      const text = readStateFile(path);
+      const text = unanswered(path);
       return text === undefined ? [] : [{ ...JSON.parse(text) as OpenQuestion<T>, path }];
     })
   );
-  return found.filter(({ path }) => !hasState(answerOf(path))).sort((a, b) => a.at - b.at);
+  return found.sort((a, b) => a.at - b.at);
 }
 
 /** Answers a question; false if it was answered before, or is over. */
 export function answerQuestion({ path }: { readonly path: string }, answer: unknown): boolean {
-  const question = readStateFile(path);
-  if (question === undefined || hasState(answerOf(path))) return false;
+  const question = unanswered(path);
+  if (question === undefined) return false;
   const { token, about } = JSON.parse(question) as OpenQuestion;
   const key = userKey();
   const seal = key && { seal: sealOf(key, token, about, answer) };
@@ -92,9 +91,14 @@ export function answerQuestion({ path }: { readonly path: string }, answer: unkn
     removeState(dirname(path)); // of a run that had ended before
     return false;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    if (hasState(answerOf(path)) || !hasState(path)) return false;
     throw error;
   }
+}
+
+/** What a question says if no answer is there, for which one looks first: a run that ends takes both away at once. */
+function unanswered(path: string): string | undefined {
+  return hasState(answerOf(path)) ? undefined : readStateFile(path);
 }
 
 function answerOf(path: string): string {

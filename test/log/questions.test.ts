@@ -2,10 +2,14 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { answerQuestion, openQuestions } from "../../lib/extensions/durable/index.ts";
 import { waitForAnswer } from "../../lib/log/questions.ts";
 import { sha256 } from "../../lib/runtime/sha256.ts";
+import { rounds } from "../_counts.ts";
+import { start } from "../_crochet.ts";
 import { withEnv } from "../_env.ts";
+import { OUR_RUNTIME } from "../_runtime.ts";
 import { scratch } from "../_scratch.ts";
 import { until } from "../_until.ts";
 
@@ -32,6 +36,19 @@ test("questions of one log wait side by side: an answer to one leaves the other 
   assert.equal(announced.length, 2);
   assert.ok(answerQuestion(second!, "later"));
   assert.deepEqual((await Promise.all(asked)).sort(), ["later", "yes"]);
+});
+
+test("a question that is answered is never seen open, not even while its run ends and takes it away", async () => {
+  using folder = scratch();
+  const script = fileURLToPath(new URL("_answered-runs.ts", import.meta.url));
+  const { done } = start([...OUR_RUNTIME, script, folder.path, String(rounds(300, 3000))]);
+  let isOver = false;
+  done.then(() => isOver = true, () => isOver = true);
+  for (let looks = 0; !isOver; looks++) {
+    assert.deepEqual(openQuestions(folder.path), []);
+    if (looks % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  assert.deepEqual(await done, { code: 0, out: "", err: "" });
 });
 
 /** [how an answer came there, what was done for that] */
