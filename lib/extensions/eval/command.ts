@@ -1,23 +1,14 @@
 import { basename, dirname, join } from "node:path";
-import {
-  type Ended,
-  isGated,
-  isGraded,
-  leastChange,
-  looksOf,
-  refuted,
-  type Sight,
-  sightOf,
-  summarise,
-  type Summary,
-} from "./compare.ts";
 import { type Conclusion, pText } from "./conclusion.ts";
+import { isGated, leastChange, looksOf, refuted, type Sight, sightOf } from "./gate.ts";
 import { addPrice, FREE } from "./grade.ts";
 import { newId, writePlan } from "./kept-evals.ts";
+import { isGraded } from "./outcomes.ts";
 import { type EvalPlan, isContinued, type PlannedFixture, running, type Slot } from "./plan.ts";
 import type { RunLine, RunPlace } from "./attempt.ts";
 import { BrokenGrader, type EvalPlace, EvalRuns } from "./runs.ts";
 import type { Look } from "./exact-stats.ts";
+import { type Ended, summarise, type Summary } from "./summary.ts";
 import { hasState, readStateFile, removeState, stateFolder, statePath, writeStateFile } from "../../files/state.ts";
 import type { Price } from "../../replay/drift/drift-report.ts";
 import { keepFiles } from "../../replay/record/keep-files.ts";

@@ -1,4 +1,4 @@
-import type { Row, Summary } from "./compare.ts";
+import type { Row, Summary } from "./summary.ts";
 import type { Rate } from "./exact-stats.ts";
 
 /** What an eval comes to. */

@@ -6,7 +6,7 @@ import { readLineLog } from "../../log/line-log.ts";
 import { type Fixture, fixtureAt } from "../../replay/fixture.ts";
 import { runPage } from "../view/html.ts";
 import { viewOfFixture } from "../view/view-of-run.ts";
-import type { Summary } from "./compare.ts";
+import type { Summary } from "./summary.ts";
 import type { RunLine } from "./attempt.ts";
 import { keptEvals, readPlan } from "./kept-evals.ts";
 import { evalPage, type ShownRun } from "./page.ts";

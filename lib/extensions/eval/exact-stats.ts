@@ -19,6 +19,8 @@ export const SUITE_LEVEL = 0.03;
 export const FIXTURE_LEVEL = 0.02;
 /** The false alarms of `--at-least`: that a whole interval lies below, which is one side of it. */
 export const LEAST_LEVEL = MISS / 2;
+/** At what level a hook is said to help, and to hurt. */
+export const HOOK_LEVEL = LEVEL / 2;
 
 const logs = [0];
 

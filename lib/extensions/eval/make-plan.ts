@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import { isGated } from "./compare.ts";
+import { isGated } from "./gate.ts";
 import { type HooksAsked, hooksNamed } from "./hook-arms.ts";
 import { readPlan } from "./kept-evals.ts";
 import { type EvalPlan, fixtureOf, isContinued, planned, type PlannedFixture, slotName, type Variant } from "./plan.ts";

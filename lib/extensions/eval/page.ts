@@ -1,5 +1,5 @@
 import type { RunLine } from "./attempt.ts";
-import type { Cell, Row, Summary } from "./compare.ts";
+import type { Cell, Row, Summary } from "./summary.ts";
 import { notesOf, percent, verdictOf } from "./conclusion.ts";
 import { costText } from "./table.ts";
 import { escapeHtml, reportPage } from "../view/html.ts";

@@ -1,4 +1,4 @@
-import type { Cell, Row, Summary } from "./compare.ts";
+import type { Cell, Row, Summary } from "./summary.ts";
 import { notesOf, percent, verdictOf } from "./conclusion.ts";
 import type { Budget } from "./plan.ts";
 import { dollarsText, type Ink, type Price } from "../../replay/drift/drift-report.ts";

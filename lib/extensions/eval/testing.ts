@@ -7,7 +7,7 @@ import { withRootNamed } from "../../replay/seen.ts";
 import { scriptOf } from "../../runtime/importing.ts";
 import { withoutDesk } from "../../testing/recording.ts";
 import type { Replayed } from "../../testing/replay-fixture.ts";
-import type { Summary } from "./compare.ts";
+import type { Summary } from "./summary.ts";
 import type { GradedRun } from "./grade.ts";
 
 interface EvaluateOptions {

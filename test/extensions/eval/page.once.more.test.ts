@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { after, test } from "node:test";
 import view from "../../../lib/extensions/view/command.ts";
-import type { Summary } from "../../../lib/extensions/eval/compare.ts";
+import type { Summary } from "../../../lib/extensions/eval/summary.ts";
 import { evalPage } from "../../../lib/extensions/eval/page.ts";
 import { evaluated, tossed, tosser } from "./_tossed.ts";
 import { atWork, worker } from "./_turns.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import evaluate from "../../../lib/extensions/eval/command.ts";
-import { looksOf, refuted, sightOf, summarise } from "../../../lib/extensions/eval/compare.ts";
+import { looksOf, refuted, sightOf } from "../../../lib/extensions/eval/gate.ts";
+import { summarise } from "../../../lib/extensions/eval/summary.ts";
 import { type EvalPlan, type PlannedFixture, slotName, type Variant } from "../../../lib/extensions/eval/plan.ts";
 import type { RunLine } from "../../../lib/extensions/eval/attempt.ts";
 import { rounds } from "../../_counts.ts";

@@ -1,9 +1,11 @@
 import { costOf, type RunLine } from "./attempt.ts";
 import { concluded, type Conclusion } from "./conclusion.ts";
 import * as stats from "./exact-stats.ts";
-import type { Interval, Look, Pair, Rate } from "./exact-stats.ts";
-import { addPrice, ENDS_AS_RECORDED, FREE } from "./grade.ts";
-import { type EvalPlan, isContinued, isRunOf, mayFit, type PlannedFixture, roundOf, type Variant } from "./plan.ts";
+import type { Interval, Pair, Rate } from "./exact-stats.ts";
+import { type Claim, type Gate, gateOf } from "./gate.ts";
+import { addPrice, FREE } from "./grade.ts";
+import { isCompared, isGraded, linesOf, type Outcomes, type Pairs, rateOf, seenOf, sumOfPairs } from "./outcomes.ts";
+import { type EvalPlan, isRunOf, mayFit, roundOf } from "./plan.ts";
 import type { Price } from "../../replay/drift/drift-report.ts";
 
 /** What came of the runs of one fixture and variant. */
@@ -19,27 +21,16 @@ export interface Cell extends Rate {
   readonly failures: readonly { readonly run: string; readonly name: string; readonly seen: string }[];
 }
 
-export interface Row {
+export interface Row extends Claim {
   readonly fixture: string;
   /** One for each variant. */
   readonly cells: readonly Cell[];
-  /** The probability of such a drop by chance, raised for looks and for other claims: at most 0.05 is worse. */
-  readonly p?: number;
-  readonly worse?: boolean;
-  readonly below?: boolean;
   /** Of runs that continue others: how many now fail that passed, and how many now pass that failed. */
   readonly pairs?: Pairs;
   /** How much the rate differs, if this is the only fixture: all of the interval is below 0 if and only if it is worse. */
   readonly difference?: { readonly rate: number; readonly interval: Interval; readonly level: number };
   /** If nothing grades it: how many of its runs ended as the recorded one did, which is not that they passed. */
   readonly asRecorded?: Rate;
-}
-
-/** Of so many pairs of runs: how many passed before and fail now, and how many failed and pass. */
-interface Pairs {
-  readonly pairs: number;
-  readonly broke: number;
-  readonly fixed: number;
 }
 
 /** What hooks change where they speak. */
@@ -54,7 +45,7 @@ interface HookDelta {
 export type Ended = "done" | "refuted" | "budget" | "lost" | "aborted";
 
 /** What an eval came to: `summary.json`. */
-export interface Summary {
+export interface Summary extends Pick<Gate, "suite"> {
   readonly id: string;
   /** What it comes to, in one sentence, and some words of it. */
   readonly conclusion: Conclusion;
@@ -64,7 +55,6 @@ export interface Summary {
   /** How many runs in a row `passAll` is about. */
   readonly k: number;
   readonly rows: readonly Row[];
-  readonly suite?: { readonly p: number; readonly worse: boolean };
   /** What hooks change where they speak, and the fixtures in which they change nothing; only of an eval about hooks. */
   readonly hooks?: HookDelta & { readonly unchanged: NonNullable<EvalPlan["unchanged"]> };
   readonly ended: Ended;
@@ -97,125 +87,6 @@ export interface Summary {
 }
 
 const MOST_IN_A_ROW = 5;
-
-/** What is known of a fixture: how often runs pass, today and before, and as pairs if those of today continue these. */
-interface Outcomes {
-  readonly rates: readonly Rate[];
-  readonly pairs: Pairs;
-  readonly isContinued: boolean;
-}
-
-/** The rates of each fixture, by variant, and its pairs. */
-function seenOf(plan: EvalPlan, lines: readonly RunLine[]): Outcomes[] {
-  return plan.fixtures.map((fixture) => {
-    const graded = plan.variants.map((variant) => {
-      const own = linesOf(lines, fixture, variant);
-      return isGraded(fixture, own) ? own : [];
-    });
-    return { rates: graded.map(rateOf), pairs: pairsOf(graded), isContinued: isContinued(plan, fixture) };
-  });
-}
-
-/** The runs of the same round that neither side has lost. */
-function pairsOf([now = [], then = []]: readonly (readonly RunLine[])[]): Pairs {
-  const before = new Map(then.map(({ run, pass }) => [roundIn(run), pass]));
-  const both = now.filter(({ run }) => before.has(roundIn(run)));
-  const differ = both.filter(({ run, pass }) => before.get(roundIn(run)) !== pass);
-  const fixed = differ.filter(({ pass }) => pass).length;
-  return { pairs: both.length, broke: differ.length - fixed, fixed };
-}
-
-function roundIn(run: string): string {
-  return run.slice(run.lastIndexOf("/") + 1);
-}
-
-function sumOfPairs(all: readonly Pairs[]): Pairs {
-  const sum = (key: keyof Pairs) => all.reduce((total, one) => total + one[key], 0);
-  return { pairs: sum("pairs"), broke: sum("broke"), fixed: sum("fixed") };
-}
-
-/** Whether the runs in question are compared with others, and are not about hooks. */
-function isCompared({ variants, unchanged }: EvalPlan): boolean {
-  return variants.length > 1 && !unchanged;
-}
-
-/** Whether anything says when a run of a fixture passes; a file of no invariants does not. */
-export function isGraded({ graders }: PlannedFixture, lines: readonly RunLine[] = []): boolean {
-  const byEnd = lines.some(({ grades = [] }) => grades.some(({ name }) => name === ENDS_AS_RECORDED));
-  return !byEnd && Object.keys(graders).length > 0;
-}
-
-function rateOf(lines: readonly RunLine[]): Rate {
-  return { passed: lines.filter(({ pass }) => pass).length, runs: lines.length };
-}
-
-/** The runs of a fixture and variant that were not lost. */
-function linesOf(lines: readonly RunLine[], fixture: PlannedFixture, variant: Variant): RunLine[] {
-  return lines.filter(({ run, pass }) => pass !== undefined && isRunOf(run, { fixture, variant }));
-}
-
-interface Gate extends Pick<Summary, "suite"> {
-  readonly fixtures: readonly Pick<Row, "p" | "worse" | "below">[];
-}
-
-/** What rates say at a look that spends a part of each level. A p of at most `LEVEL` is worse, whatever was spent on it. */
-function gateOf(plan: EvalPlan, all: readonly Outcomes[], part: number): Gate {
-  const { atLeast } = plan;
-  const compared = isCompared(plan) ? all : [];
-  const spent = (p: number, level: number) => Math.min(1, p * stats.LEVEL / (level * part));
-  const isOne = compared.length === 1;
-  const pOf = ({ rates, pairs: { pairs, broke, fixed }, isContinued }: Outcomes) =>
-    isContinued ? stats.pPairs(pairs, broke, fixed) : stats.pDrop(rates as unknown as Pair);
-  const ps = stats.holm(compared.map(pOf)).map((p) => spent(p, isOne ? stats.LEVEL : stats.FIXTURE_LEVEL));
-  const { broke, fixed } = sumOfPairs(compared.map(({ pairs }) => pairs));
-  const together = () =>
-    compared.some(({ isContinued }) => isContinued)
-      ? stats.pPairsTogether(broke, fixed)
-      : stats.pWorse(compared.map(({ rates }) => rates as unknown as Pair));
-  const suite = isOne ? ps[0]! : spent(together(), stats.SUITE_LEVEL);
-  const below = (now: Rate) => stats.atMost(now, atLeast!) <= stats.LEAST_LEVEL * part / all.length;
-  return {
-    ...(compared.length > 0 && { suite: { p: suite, worse: Math.min(suite, ...ps) <= stats.LEVEL } }),
-    fixtures: all.map(({ rates: [now] }, i) => ({
-      ...(ps[i] !== undefined && { p: ps[i], worse: ps[i]! <= stats.LEVEL }),
-      ...(atLeast !== undefined && { below: below(now!) }),
-    })),
-  };
-}
-
-function isRefuted({ suite, fixtures }: Gate): boolean {
-  return suite?.worse === true || fixtures.some(({ below }) => below);
-}
-
-/** Whether the rates refute at a look that the agent is as good as it must be. */
-export function refuted(plan: EvalPlan, lines: readonly RunLine[], part: number): boolean {
-  return isRefuted(gateOf(plan, seenOf(plan, lines), part));
-}
-
-/** Whether something can fail an eval before its end: only then it has looks. */
-export function isGated({ variants, atLeast }: EvalPlan): boolean {
-  return variants.length > 1 || atLeast !== undefined;
-}
-
-/** The looks of an eval; without something to compare with there is only the last. Undefined if no outcome could tell anything. */
-export function looksOf(plan: EvalPlan, kept: readonly RunLine[] = []): Look[] | undefined {
-  const pairs = plan.unchanged === undefined ? 0 : plan.runs * plan.fixtures.length;
-  if (pairs > 0 && leastChange(pairs, plan.fixtures.length) === undefined) return undefined;
-  if (!isGated(plan) || plan.unchanged) return [{ rounds: plan.runs, part: 1 }];
-  const couldTell = (runs: number, part: number) => {
-    const worst = plan.fixtures.map((fixture): Outcomes => {
-      const [, then] = plan.variants;
-      const before = then?.kind === "kept" ? linesOf(kept, fixture, then) : undefined;
-      const broke = before?.filter(({ run }) => Number(roundIn(run)) <= runs).length ?? runs;
-      const all = before?.length ?? runs;
-      const rates = [{ passed: 0, runs }, ...(then ? [{ passed: all, runs: all }] : [])];
-      return { rates, pairs: { pairs: broke, broke, fixed: 0 }, isContinued: isContinued(plan, fixture) };
-    });
-    return isRefuted(gateOf(plan, worst, part));
-  };
-  const found = stats.looks(plan.runs, couldTell);
-  return couldTell(plan.runs, found.at(-1)!.part) ? found : undefined;
-}
 
 /** All an eval came to, from its plan and the lines of its runs and of a kept eval's. */
 export function summarise(
@@ -287,9 +158,6 @@ export function summarise(
   return { ...summary, conclusion: concluded(summary, plan.atLeast) };
 }
 
-/** At what level a hook is said to help, and to hurt. */
-const HOOK_LEVEL = stats.LEVEL / 2;
-
 /**
  * How much more often runs pass with hooks than without. The interval is that of one fixture; of several, which may each
  * differ as often as they like, it leaves 0 out only if the test of all together says so.
@@ -297,21 +165,14 @@ const HOOK_LEVEL = stats.LEVEL / 2;
 function hookDelta(all: readonly Pairs[]): HookDelta {
   const { pairs, broke, fixed } = sumOfPairs(all);
   if (pairs === 0) return { pairs, rate: 0, interval: [-1, 1] };
-  const [low, high] = stats.pairsInterval(pairs, broke, fixed, HOOK_LEVEL);
-  const shows = (more: number, less: number) => all.length === 1 || stats.pPairsTogether(more, less) <= HOOK_LEVEL;
+  const [low, high] = stats.pairsInterval(pairs, broke, fixed, stats.HOOK_LEVEL);
+  const shows = (more: number, less: number) =>
+    all.length === 1 || stats.pPairsTogether(more, less) <= stats.HOOK_LEVEL;
   const interval = [
     shows(fixed, broke) ? low : Math.min(0, low),
     shows(broke, fixed) ? high : Math.max(0, high),
   ] as const;
   return { pairs, rate: (fixed - broke) / pairs, interval };
-}
-
-/** The least change that so many pairs can show; undefined if no outcome of them shows one. */
-export function leastChange(pairs: number, fixtures: number): number | undefined {
-  const shows = (fixed: number) =>
-    (fixtures === 1 ? stats.pPairs(pairs, fixed, 0) : stats.pPairsTogether(fixed, 0)) <= HOOK_LEVEL;
-  for (let fixed = 1; fixed <= pairs; fixed++) if (shows(fixed)) return fixed / pairs;
-  return undefined;
 }
 
 function differenceOf({ rates, pairs, isContinued }: Outcomes, part: number): NonNullable<Row["difference"]> {
@@ -363,50 +224,4 @@ function reaches(plan: EvalPlan, lines: readonly RunLine[]): Pick<Summary, "unre
       `${key} was put to the test in ${reached} of ${of} runs`
     ),
   };
-}
-
-/** Of which rate a drop is looked for if nothing better is known. */
-const USUAL = 0.9;
-/** How often a drop is to be found by as many runs as `--detect` chooses. */
-const OFTEN = 0.8;
-/** With more runs than this a drop is not worth looking for. */
-const MOST_RUNS = 5000;
-
-/** A drop that an eval may find. */
-export interface Sight {
-  readonly from: number;
-  readonly to: number;
-  /** How often it does with so many runs. */
-  readonly oftenBy: (runs: number) => number;
-  /** How many runs find it in 80 of 100 evals; undefined if no number does. */
-  readonly runs?: number;
-}
-
-/** How often an eval finds a drop of one fixture, and how many runs it takes to find it often; undefined if it compares nothing. */
-export function sightOf(plan: EvalPlan, drop: number, kept: readonly RunLine[] = []): Sight | undefined {
-  if (!isGated(plan) || plan.unchanged) return undefined;
-  const { fixtures, variants, atLeast } = plan;
-  const from = variants.length > 1 ? USUAL : atLeast!;
-  const to = Math.max(0, from - drop);
-  const other = variants.find(({ kind }) => kind === "kept");
-  const then = other && Math.min(...fixtures.map((fixture) => linesOf(kept, fixture, other).length));
-  const oftenBy = (runs: number): number => {
-    const part = looksOf({ ...plan, runs }, kept)?.at(-1)?.part ?? 0;
-    if (part === 0) return 0;
-    if (variants.length < 2) return stats.powerBelow(runs, stats.LEAST_LEVEL * part / fixtures.length, from, to);
-    const level = fixtures.length === 1 ? stats.LEVEL : stats.FIXTURE_LEVEL / fixtures.length;
-    const isPaired = fixtures.some((fixture) => isContinued(plan, fixture));
-    return isPaired
-      ? stats.powerOfPairs(Math.min(runs, then ?? runs), level * part, from, to)
-      : stats.power([runs, then ?? runs], level * part, from, to);
-  };
-  let [few, many] = [1, 8];
-  while (oftenBy(many) < OFTEN && many < MOST_RUNS) [few, many] = [many, many * 2];
-  const isFound = many < MOST_RUNS;
-  while (isFound && many - few > 1) {
-    const middle = Math.floor((few + many) / 2);
-    if (oftenBy(middle) < OFTEN) few = middle;
-    else many = middle;
-  }
-  return { from, to, oftenBy, ...(isFound && { runs: many }) };
 }
