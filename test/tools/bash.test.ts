@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -73,6 +73,27 @@ test("a shell that may open too few files ends with the reason, and is not waite
   assert.deepEqual([status, how], [1, "done"]);
   assert.match(said, /Bad file descriptor/);
 });
+
+for (
+  const [command, ...expected] of [
+    ["echo o; echo e >&2; exit 3", "o\n", "e\n", 3],
+    ["set -u; echo o; sleep 600 & echo e >&2; echo $none", "o\n", /^e\n.*none: unbound variable\n$/, 1],
+    ["trap - EXIT; echo o; echo e >&2; exit 3", "o\n", "e\n", 3],
+    ["exec bash -c 'echo o; echo e >&2; exit 3'", "o\n", "e\n", 3],
+  ] as const
+) {
+  test(`what a shell printed is heard though it ends and a busy machine is slow to pass it on: ${command}`, async () => {
+    using folder = scratch({ "bin/cat": "#!/bin/sh\nsleep 0.4\nexec /bin/cat\n" });
+    chmodSync(join(folder.path, "bin/cat"), 0o755);
+    const env = { ...process.env, PATH: `${join(folder.path, "bin")}:${process.env.PATH}` };
+    const shell = await openShell({ cwd: folder.path, env });
+    const said = { stdout: "", stderr: "" };
+    const { status, alive } = await shell.run(command, { onOutput: (stream, data) => said[stream] += data });
+    const [out, err, code] = expected;
+    assert.deepEqual([said.stdout, status, alive], [out, code, false]);
+    assert.match(said.stderr, typeof err === "string" ? new RegExp(`^${err}$`) : err);
+  });
+}
 
 test("Bash says so when nothing was printed, and never hides blanks at the start", () =>
   bench(async ({ content }) => {

@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { constants } from "node:os";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { quietly } from "../../core/json.ts";
 import { type GroupOptions, startGroup, type Stream, type Wrap } from "../../process/process.ts";
 import { endTree } from "../../process/process-tree.ts";
@@ -53,15 +53,16 @@ exec "$@"`;
  * scripts number, below any limit of open files that a machine or a command sets; if the limit is lower still, the shell ends.
  */
 const OPEN = `exec 21>&1 22>&2 >/dev/null 2>&1 || exit 1
-trap 'builtin printf "%s%s %s\\0" "$__crochet_mark" "$?" "$PWD" >&21' EXIT
+trap 'builtin printf "%s!%s %s\\0" "$__crochet_mark" "$?" "$PWD" >&21; builtin printf "%s\\0" "$__crochet_mark" >&22' EXIT
 `;
 
 /**
  * Takes a mark and a command as data, never as part of this text, and evaluates the command at the top level of the
- * shell. What ends it is printed behind everything the command printed, as pipes keep their order.
+ * shell. What ends it is printed behind everything the command printed, as pipes keep their order. So does the shell as
+ * it ends itself, which the sign ! says.
  */
 const NEXT = `IFS= builtin read -r -d '' __crochet_mark; IFS= builtin read -r -d '' __crochet_command; ` +
-  `builtin eval "$__crochet_command" </dev/null >&21 2>&22 22>&-; ` +
+  `builtin eval "$__crochet_command" </dev/null >&21 2>&22; ` +
   `builtin printf '%s%s %s\\0' "$__crochet_mark" "$?" "$PWD" >&21; builtin printf '%s\\0' "$__crochet_mark" >&22\n`;
 
 const NOTHING = Buffer.alloc(0);
@@ -69,8 +70,9 @@ const NOTHING = Buffer.alloc(0);
 const LATE_BYTES = 30_000;
 
 /** What stays in a pipe is read for at most this long after the shell is gone, as a daemon may hold it open. */
-const DRAIN_MS = 500;
-const IDLE_MS = 60;
+const DRAIN_MS = 2000;
+/** Less if so long nothing comes. A busy machine lets what a shell printed as it ended wait in front of the pipe. */
+const [IDLE_MS, IDLE_AS_ENDED_MS] = [1000, 60];
 
 /** Starts a shell in its own session; it does not keep the program alive while it waits. */
 export async function openShell({ cwd, env, wrap }: ShellOptions): Promise<Shell> {
@@ -98,7 +100,10 @@ export async function openShell({ cwd, env, wrap }: ShellOptions): Promise<Shell
       resolve();
     });
   });
-  const closed = new Promise<boolean>((resolve) => child.once("close", () => resolve(true)));
+  // Not the event `close`: it comes only once the lifeline is closed too.
+  const closed = Promise.all(
+    [child.stdout, child.stderr].map((stream) => new Promise((done) => stream.once("end", done))),
+  );
   let heard = 0;
   let late: [Stream, Buffer][] = [];
   const keepLate = (stream: Stream, data: Buffer): void => {
@@ -116,26 +121,29 @@ export async function openShell({ cwd, env, wrap }: ShellOptions): Promise<Shell
   child.stdin!.write(OPEN);
   hold(child, false);
 
-  /** After the shell is gone: read what it left, then let go of its group. */
-  const settle = async (): Promise<void> => {
+  /** After the shell is gone: read what it left until all of it is there, then let go of its group. */
+  const settle = async (idle: number, all: Promise<unknown> = closed): Promise<void> => {
+    const over = Promise.race([closed, all]).then(() => false);
     const until = performance.now() + DRAIN_MS;
     heard = performance.now();
     let open = true;
-    while (open && performance.now() < until && performance.now() - heard < IDLE_MS) {
-      open = !await Promise.race([closed, sleep(10)]);
+    while (open && performance.now() < until && performance.now() - heard < idle) {
+      open = await Promise.race([over, sleep(10, true)]);
+      // A loop that was busy runs its timers before it reads.
+      for (let turn = 0; open && turn < 2; turn++) await nextTurn();
     }
     (child.stdio[3] as { destroy(): void } | null)?.destroy();
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
   };
 
   // What cannot be read of a shell that ends between two commands is missed by no command.
-  exited.then(() => current === undefined ? settle() : undefined).catch(() => {});
+  exited.then(() => current === undefined ? settle(IDLE_AS_ENDED_MS) : undefined).catch(() => {});
 
   const finish = async (): Promise<void> => {
     await endTree(pid);
     await Promise.race([exited, sleep(200)]);
     ended ??= 137;
-    await settle();
+    await settle(IDLE_AS_ENDED_MS);
   };
 
   return {
@@ -165,11 +173,11 @@ export async function openShell({ cwd, env, wrap }: ShellOptions): Promise<Shell
         child.stdin!.write(NEXT);
         child.stdin!.write(`${running.mark}\0${command}\0`);
         const how = await Promise.race([
-          running.done.then(() => "done" as const),
+          running.done.then((ends) => ends ? exited.then(() => "exited" as const) : "done" as const),
           exited.then(() => "exited" as const),
           cut,
         ]);
-        if (how === "exited") await settle();
+        if (how === "exited") await settle(IDLE_MS, running.done);
         else if (how !== "done") await finish();
         const said = running.end();
         if (said.cwd?.startsWith("/")) place = said.cwd;
@@ -188,7 +196,8 @@ export async function openShell({ cwd, env, wrap }: ShellOptions): Promise<Shell
 /** What one command prints, up to its marks. */
 interface Running {
   readonly mark: string;
-  readonly done: Promise<void>;
+  /** Once all of it is there: whether the shell ends too. */
+  readonly done: Promise<boolean>;
   readonly hear: (stream: Stream, data: Buffer) => void;
   /** Gives out what was held back, and says what the shell reported. */
   readonly end: () => { status?: number; cwd?: string };
@@ -201,8 +210,8 @@ function listen(onOutput: OnOutput, late: OnOutput): Running {
   const held: Record<Stream, Buffer> = { stdout: NOTHING, stderr: NOTHING };
   const marked = { stdout: false, stderr: false };
   let report = "";
-  let resolve: () => void;
-  const done = new Promise<void>((r) => resolve = r);
+  let resolve: (ends: boolean) => void;
+  const done = new Promise<boolean>((r) => resolve = r);
   const give = (stream: Stream, data: Buffer) => {
     if (data.length > 0) onOutput(stream, data);
   };
@@ -229,12 +238,12 @@ function listen(onOutput: OnOutput, late: OnOutput): Running {
         held[stream] = NOTHING;
         late(stream, all.subarray(end + 1));
       } else late(stream, data);
-      if (marked.stdout && marked.stderr) resolve();
+      if (marked.stdout && marked.stderr) resolve(report.startsWith("!"));
     },
     end: () => {
       give("stdout", held.stdout);
       give("stderr", held.stderr);
-      const [, status, cwd] = /^(\d+) (.*)$/s.exec(report) ?? [];
+      const [, status, cwd] = /^!?(\d+) (.*)$/s.exec(report) ?? [];
       return status === undefined ? {} : { status: Number(status), cwd: cwd! };
     },
   };
