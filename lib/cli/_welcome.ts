@@ -29,8 +29,8 @@ function lookAround(dir: string, env: Environment) {
 
 type Next = readonly [command: string, about: string];
 
-/** The three commands that fit what was found, most useful first. */
-function nextCommands({ agents: [agent], hooks, standings, fixtures, key }: Here): Next[] {
+/** The three commands that fit what was found, most useful first; `known` are those that are here. */
+function nextCommands({ agents: [agent], hooks, standings, fixtures, key }: Here, known: readonly string[]): Next[] {
   const distrusted = standings.filter(({ state }) => state !== "trusted").map(({ thing }) => thing);
   const script = agent === undefined ? "" : `${agent} `;
   const all: (Next | false)[] = [
@@ -44,21 +44,27 @@ function nextCommands({ agents: [agent], hooks, standings, fixtures, key }: Here
     hooks === 0 && ["crochet hooks add", "hooks that come with crochet"],
     ["crochet agents --all", "the runs and watched agents of this machine"],
   ];
-  return all.filter((one) => one !== false).slice(0, 3);
+  return all.filter((one) => one !== false).filter(([typed]) => known.includes(typed.split(" ")[1]!)).slice(0, 3);
 }
 
 /** `crochet` alone: what this is, what is here, what to do next. */
-export function welcome(form: "--json" | undefined, io: Io): number {
+export function welcome(form: "--json" | undefined, io: Io, known: readonly string[]): number {
   const version = crochetVersion();
   const here = lookAround(io.cwd, io.env);
-  const data = { version, ...here, next: nextCommands(here) };
-  const text = screen(here, version, io.env, coloursFor(io.tty, io.env).bold);
+  const next = nextCommands(here, known);
+  const data = { version, ...here, next };
+  const text = screen(here, next, version, io.env, coloursFor(io.tty, io.env).bold);
   return report({ data, text }, { json: form !== undefined }, reporting(io, io.cwd));
 }
 
-function screen(here: Here, version: string, env: Environment, bold: (text: string) => string): string {
+function screen(
+  here: Here,
+  next: readonly Next[],
+  version: string,
+  env: Environment,
+  bold: (text: string) => string,
+): string {
   const { dir, agents, hooks, standings, fixtures, key } = here;
-  const next = nextCommands(here);
   const width = Math.max(...next.map(([command]) => command.length)) + 2;
   const others = standings.filter(({ thing }) => thing !== "hooks").map((one) => one.thing + untrusted(one));
   const own = standings.find(({ thing }) => thing === "hooks");

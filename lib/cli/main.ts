@@ -24,7 +24,9 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
   const { guarded } = await import("./kit/process.ts");
   return await guarded(args, io, async () => {
     const [name, ...rest] = args;
-    if (name === undefined || name === "--json") return (await import("./_welcome.ts")).welcome(name, io);
+    if (name === undefined || name === "--json") {
+      return (await import("./_welcome.ts")).welcome(name, io, Object.keys(await commands()));
+    }
     if (name === "help" && rest.length > 0) return await main([...rest, "--help"], io);
     if (name === "--help" || name === "-h" || name === "help") {
       io.out(await overview());

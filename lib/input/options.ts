@@ -54,6 +54,13 @@ export const KINDS = {
 
 type Kind = keyof typeof KINDS;
 
+/** What does the work of an option that went. */
+const OLD_OPTIONS: { readonly [option: string]: string } = {
+  ask: "permissionAsker",
+  asker: "questionAsker",
+  rollout: "log",
+};
+
 /**
  * Refuses options that are unknown or of the wrong kind, before anything has begun.
  *
@@ -73,7 +80,8 @@ export function optionFault(
   for (const [option, value] of Object.entries(given)) {
     const kind = Object.hasOwn(kinds, option) ? kinds[option]! : undefined;
     if (kind === undefined) {
-      const meant = nearest(option, Object.keys(kinds), Math.max(3, Math.ceil(option.length / 2)));
+      const now = OLD_OPTIONS[option] ?? "";
+      const meant = now in kinds ? now : nearest(option, Object.keys(kinds), Math.max(3, Math.ceil(option.length / 2)));
       const fix = meant === undefined ? `expected ${Object.keys(kinds).join(", ")}` : `did you mean '${meant}'?`;
       return { option, why: `option '${option}' is unknown: ${fix}` };
     }

@@ -78,6 +78,7 @@ for (
     [["hooks", "check", "--rounds", "9"], "'crochet hooks check --time SECONDS'"],
     [["run", "--rollout", "log.jsonl", "hi"], "'crochet view'"],
     [["chat", "--rollout", "log.jsonl"], "'crochet view'"],
+    [["hooks", "uninstall", "--runtime", "bun"], "'crochet hooks uninstall --for claude'"],
     [["transcripts", "ls"], "'crochet runs'"],
     [["runs", "export", "last"], "'crochet runs show --json'"],
     [["runs", "checkpoints", "last"], "'crochet runs show'"],

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { test } from "node:test";
-import { EXTENSIONS } from "../../lib/extensions/list.ts";
 import type { Extension } from "../../lib/cli/kit/extension.ts";
 import { importsIn } from "../_imports.ts";
 import { LIB } from "./_files.ts";
@@ -15,12 +14,11 @@ function faults(folders: readonly string[], list: readonly Extension[]): string[
     ...folders.filter((name) => !named.has(name)).map((name) =>
       `lib/extensions/${name} has no line in lib/extensions/list.ts: add it, or remove the folder`
     ),
-    ...[...named.keys()].filter((name) => !folders.includes(name)).map((name) =>
-      `lib/extensions/list.ts names '${name}', which has no folder: remove the line`
+    ...typed.flatMap(({ command, name }) =>
+      typed.filter((other) => other.command === command && other.name < name).map((other) =>
+        `lib/extensions/${name}/extension.ts has a command '${command}', as lib/extensions/${other.name}/extension.ts has: rename one`
+      )
     ),
-    ...typed.filter(({ command, name }) => typed.some((other) => other.command === command && other.name < name)).map((
-      { command, name },
-    ) => `lib/extensions/${name}/extension.ts has a command '${command}', as another one has: give it another name`),
     ...list.flatMap(({ name, needs = [] }) =>
       needs.filter((one) => !named.has(one)).map((one) =>
         `lib/extensions/${name}/extension.ts needs '${one}', which is not there: remove it from needs`
@@ -30,6 +28,13 @@ function faults(folders: readonly string[], list: readonly Extension[]): string[
       `lib/extensions/${name}/extension.ts needs itself by way of others: move what they share into the kernel`
     ),
   ];
+}
+
+/** Lines of the list without a folder: the list itself cannot be loaded then. */
+function withoutFolder(list: string, folders: readonly string[]): string[] {
+  return [...list.matchAll(/from "\.\/(\w+)\/extension\.ts"/g)].map(([, name]) => name!)
+    .filter((name) => !folders.includes(name))
+    .map((name) => `lib/extensions/list.ts names '${name}', which has no folder: remove the line`);
 }
 
 /** All that an extension needs, and what those need. */
@@ -43,8 +48,11 @@ function reached(name: string, named: ReadonlyMap<string, Extension>): Set<strin
 
 const FOLDERS = readdirSync(join(LIB, "extensions"), { withFileTypes: true })
   .filter((entry) => entry.isDirectory()).map(({ name }) => name);
+const missing = withoutFolder(readFileSync(join(LIB, "extensions/list.ts"), "utf8"), FOLDERS);
+const EXTENSIONS = missing.length > 0 ? [] : (await import("../../lib/extensions/list.ts")).EXTENSIONS;
 
 test("every extension has a folder, a line, commands of its own, and needs that are there and form no circle", () => {
+  assert.deepEqual(missing, []);
   assert.deepEqual(faults(FOLDERS, EXTENSIONS), []);
   for (const name of FOLDERS) assert.ok(existsSync(join(LIB, "extensions", name, "extension.ts")), name);
 });
@@ -56,12 +64,14 @@ const made = (name: string, needs: readonly string[] = [], command = name): Exte
 test("what is wrong with an extension is named with its file and its fix", () => {
   const rows: readonly (readonly [folders: readonly string[], list: readonly Extension[], says: RegExp])[] = [
     [["a", "b"], [made("a")], /lib\/extensions\/b has no line in lib\/extensions\/list\.ts: add it/],
-    [["a"], [made("a"), made("b")], /list\.ts names 'b', which has no folder: remove the line/],
-    [["a", "b"], [made("a"), made("b", [], "a")], /b\/extension\.ts has a command 'a', as another one has/],
+    [["a", "b"], [made("a"), made("b", [], "a")], /b\/extension\.ts has a command 'a', as \S+\/a\/extension\.ts has/],
     [["a"], [made("a", ["z"])], /a\/extension\.ts needs 'z', which is not there: remove it from needs/],
     [["a", "b"], [made("a", ["b"]), made("b", ["a"])], /a\/extension\.ts needs itself by way of others/],
   ];
   for (const [folders, list, says] of rows) assert.match(faults(folders, list).join("\n"), says);
+  assert.deepEqual(withoutFolder('import { b } from "./b/extension.ts";\n', ["a"]), [
+    "lib/extensions/list.ts names 'b', which has no folder: remove the line",
+  ]);
 });
 
 const imports = importsIn("lib").map(({ from, to }) => ({ from: relative("lib", from), to: relative("lib", to) }));

@@ -129,6 +129,7 @@ const KERNEL = [
     words: [name, ...one!.words],
   })),
   { words: ["hooks", "test", "hooks/pre-tool-use@Bash.no.ts"], says: /verdict {2}deny: Not here/ },
+  { words: [], says: /\nNext\n {2}crochet replay .*\n {2}crochet hooks .*\n\n/ },
   { words: ["hooks", "new", "stop.mine"], says: /^wrote hooks\/stop\.mine\.ts\n/ },
   {
     words: ["hooks", "test", "hooks/pre-tool-use@Bash.no.ts", "--in", "claude-code"],

@@ -11,9 +11,12 @@ const run = () => "";
 const input = { type: "object" as const };
 
 /** Calls with a mistyped option, and the option that is meant. */
-const MISTYPED: readonly [name: string, call: () => unknown, wrong: string, meant: string][] = [
+const MISTYPED: readonly (readonly [name: string, call: () => unknown, wrong: string, meant: string])[] = [
   ["agent", () => agent({ modle: model } as object), "modle", "model"],
   ["agent, for a tape", () => agent({ model, tape: { path: "x", tols: true } as object }).run("x"), "tols", "tools"],
+  ...([["ask", "permissionAsker"], ["asker", "questionAsker"], ["rollout", "log"]] as const).map(([old, now]) =>
+    [`an older agent.run (${old})`, () => agent({ model }).run("x", { [old]: run }), old, now] as const
+  ),
   ["agent.run", () => agent({ model }).run("x", { resum: "x" } as object), "resum", "resume"],
   ["tool", () => tool({ name: "A", description: "", input, run, efect: "none" } as never), "efect", "effect"],
   ["agentTool", () => agentTool({ agent: {} } as object), "agent", "agents"],

@@ -146,6 +146,7 @@ const OLD_FLAGS: { readonly [typed: string]: string } = {
   "crochet hooks install --runtime": "crochet hooks install --for claude",
   "crochet hooks test --bisect": "crochet hooks test --in claude@2.1.286,claude@2.1.325",
   "crochet hooks test --strict": "crochet hooks test --in claude@2.1.286,claude@2.1.325",
+  "crochet hooks uninstall --runtime": "crochet hooks uninstall --for claude",
   "crochet init --upgrade": "npm install ./crochet-VERSION.tgz",
   "crochet record --here": "crochet record --files none",
   "crochet record --user": "crochet record --turns USER.md",
@@ -157,7 +158,7 @@ const OLD_FLAGS: { readonly [typed: string]: string } = {
 };
 
 function unknownFlag(usage: Usage, typed: string): UsageError {
-  const now = OLD_FLAGS[`${typedFor(usage)} ${typed}`] ?? OLD_FLAGS[typed];
+  const now = OLD_FLAGS[`crochet ${usage.name} ${typed}`] ?? OLD_FLAGS[typed];
   const near = now ? `'${now}'` : nearest(typed, flagsOf(usage).map(([flag]) => `--${longName(flag)}`));
   return new UsageError(`Unknown flag ${typed} for '${typedFor(usage)}': did you mean ${near}?`);
 }
