@@ -1,6 +1,7 @@
 import { isBlank, type Prompt } from "../core/messages.ts";
 import type { SessionState } from "../core/run.ts";
 import type { RunEvent } from "../core/run-events.ts";
+import { wordsOf } from "../files/drafts.ts";
 import { hasState, logsDir, readStateFile } from "../files/state.ts";
 import { scriptOf } from "../runtime/importing.ts";
 import { crochetVersion, runtimeVersion } from "../runtime/version.ts";
@@ -69,12 +70,12 @@ export async function logFor(given: LogOptions): Promise<SessionLog | undefined>
     return await openLog({
       ...given,
       warn,
-      lost: (error) => warn(`The log ends here, and the run goes on: ${error.message}`),
+      lost: (error) => warn(`The log ends here, and the run goes on: ${wordsOf(error)}`),
     });
   } catch (error) {
     // Whose the log is that a session goes on with, is not a matter of logging.
     if (own.resume !== undefined && error instanceof TypeError) throw error;
-    warn(`This run is not logged. ${(error as Error).message}`);
+    warn(`This run is not logged. ${wordsOf(error)}`);
     return undefined;
   }
 }

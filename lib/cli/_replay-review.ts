@@ -5,7 +5,7 @@ import { readTape } from "../replay/read-tape.ts";
 import { agentReview, type Change, type Review, reviewFixture } from "../replay/review.ts";
 import { fixtureAgent, hasCommand } from "./kit/known-fixtures.ts";
 import { EXIT, type Io, UsageError } from "./kit/io.ts";
-import { wordsOf } from "./kit/process.ts";
+import { wordsOf } from "../files/drafts.ts";
 import { giftFor } from "./kit/extension.ts";
 import { type Colours, coloursFor, several } from "./show/text.ts";
 import type { Normaliser } from "../log/entry.ts";

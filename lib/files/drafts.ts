@@ -50,8 +50,8 @@ export function writeWhole(path: string, text: string | Uint8Array, { replace = 
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "EEXIST" && existsSync(path)) throw error;
-    const why = code === "ENOSPC" || code === "EDQUOT" ? "the disk is full: make room, then try again" : message;
-    throw new Error(`Cannot write ${path} as ${why}`);
+    const words = wordsOf(error, path);
+    throw new Error(words === message ? `Cannot write ${path} as ${message}` : words);
   } finally {
     // A file may stand where its folder should.
     if (existsSync(draft)) rmSync(draft);
@@ -65,6 +65,20 @@ export function writing(path: string, write: () => void): void {
   } catch (error) {
     throw Object.assign(error as NodeJS.ErrnoException, { path });
   }
+}
+
+/** What went wrong with a file; for a refusal of the system which file, and the fix. */
+export function wordsOf(error: unknown, file?: string): string {
+  const { code, path, dest, message = String(error) } = (error ?? {}) as { [about: string]: string | undefined };
+  const what = file ?? dest ?? path ?? "the output";
+  if (code === "ENOSPC" || code === "EDQUOT") {
+    return `Cannot write ${what} as the disk is full: make room, then try again`;
+  }
+  if (code === "EROFS") return `Cannot write ${what} as that file system is read-only: work somewhere else`;
+  if (code === "EACCES" || code === "EPERM") {
+    return `Cannot open ${what} as that is not permitted: look at its owner and mode`;
+  }
+  return message;
 }
 
 /** Gives a file its name, unless another process took the name meanwhile. */

@@ -26,7 +26,7 @@ import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { quietly } from "../core/json.ts";
 import { hashOf } from "../runtime/sha256.ts";
-import { writeWhole } from "./drafts.ts";
+import { writeWhole, writing } from "./drafts.ts";
 
 /**
  * The one way to what lies under `.crochet` of a project, a folder that `CROCHET_HOME` or `CROCHET_LOG` names, and the
@@ -81,11 +81,13 @@ export function pathBelow(folder: string, names: readonly string[]): string {
 /** A folder of a project's state, which is made: only its user reads it, and git ignores it. */
 export function stateFolder(cwd: string, env: Environment, ...names: readonly string[]): string {
   const path = statePath(cwd, env, ...names);
+  const ignored = join(path, ".gitignore");
   try {
     makeFolder(path);
-    writeFileSync(join(path, ".gitignore"), "*\n", { flag: "wx" });
+    writing(ignored, () => writeFileSync(ignored, "*\n", { flag: "wx" }));
   } catch (error) {
     const { code = "" } = error as { code?: string };
+    if (["ENOSPC", "EDQUOT"].includes(code)) removeState(ignored); // it would be there, and empty
     if (["EACCES", "EPERM", "EROFS"].includes(code)) {
       throw new Error(`Cannot write to ${path}: set CROCHET_HOME to a folder of yours`);
     }
@@ -121,6 +123,7 @@ export function stateFile(
 type OpenMode = "read" | "append" | "new";
 
 export class StateFile {
+  readonly #path: string;
   readonly #fd: number;
   /** How large it was when it was opened. */
   readonly size: number;
@@ -131,6 +134,7 @@ export class StateFile {
    * @throws {Error} if it is something else; with the code `ENOENT` if it is not there, `EEXIST` if it should be new
    */
   constructor(path: string, how: OpenMode) {
+    this.#path = path;
     try {
       this.#fd = openSync(path, FLAGS[how] | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o600);
     } catch (error) {
@@ -148,7 +152,9 @@ export class StateFile {
 
   /** A disk that is nearly full takes a part at a time. */
   write(bytes: Uint8Array): void {
-    for (let at = 0; at < bytes.length;) at += writeSync(this.#fd, bytes, at);
+    writing(this.#path, () => {
+      for (let at = 0; at < bytes.length;) at += writeSync(this.#fd, bytes, at);
+    });
   }
 
   /** Fills a part of the bytes with what the file has from a place on; returns how many there were. */
@@ -165,7 +171,7 @@ export class StateFile {
   }
 
   sync(): void {
-    fdatasyncSync(this.#fd);
+    writing(this.#path, () => fdatasyncSync(this.#fd));
   }
 
   close(): void {

@@ -9,6 +9,8 @@ import { main } from "../../lib/cli/main.ts";
 import { trust } from "../../lib/hooks/hook-trust.ts";
 import { CROCHET, ended, type Exit } from "../_crochet.ts";
 import { logText } from "../_log.ts";
+import { ROOT } from "../house/_files.ts";
+import { noSandbox } from "../_needs.ts";
 import { place } from "../_place.ts";
 
 const LOG = logText("x", []);
@@ -172,6 +174,31 @@ test("a full disk is said in one line, exit code 1", { skip: NO_FULL }, async ()
   const said = "crochet: Cannot write /dev/full as the disk is full: make room, then try again\n";
   assert.equal(err, said);
 });
+
+test(
+  "a full disk names the file that it lacks: the log of a run, or its folder's .gitignore",
+  { skip: noSandbox },
+  async () => {
+    using here = place({
+      "agent.ts": `import { agent } from "${ROOT}/lib/index.ts";
+import { scripted } from "${ROOT}/lib/models/scripted.ts";
+export default agent({ from: import.meta.url, model: scripted([], { then: { text: "hello" } }) });
+`,
+      "disk/none": "",
+    });
+    const disk = join(here.cwd, "disk");
+    const full = ["bwrap", "--dev-bind", "/", "/", "--size", "65536", "--tmpfs", disk, "--chdir", disk] as const;
+    for (const [left, name] of [[0, ".gitignore"], [4096, "\\S+.jsonl"]] as const) {
+      const fill = ["sh", "-c", `head -c ${65_536 - left} /dev/zero > fill; exec "$@"`, "sh"];
+      const words = [...full, ...fill, ...CROCHET, "run", "../agent.ts", "hi"] as const;
+      const { code, err } = await ended(words, { cwd: here.cwd, env: { HOME: here.home } });
+      assert.equal(code, 1, err);
+      const said =
+        `^crochet: Cannot write \\S+/disk/\\.crochet/runs/${name} as the disk is full: make room, then try again$`;
+      assert.match(err, new RegExp(said, "m"));
+    }
+  },
+);
 
 test("a script that waits forever at its top level times out once for all fixtures, and ends when interrupted", async () => {
   using here = place({ "waits.ts": "await new Promise(() => {});\nexport default 1;\n" });

@@ -6,7 +6,8 @@ import { command, type Flags, type TypedFlags, type Usage } from "./flags.ts";
 import { openStep } from "./github.ts";
 import { type Command, type Io, UsageError } from "./io.ts";
 import { armed } from "../../runtime/judging.ts";
-import { errorText, wordsOf } from "./process.ts";
+import { wordsOf } from "../../files/drafts.ts";
+import { errorText } from "./process.ts";
 import { type Item, junit, type Verdict, verdictLine, verdictOf } from "./verdict.ts";
 
 /** What a command that judges is given: it says what it will judge, then how each ended. */

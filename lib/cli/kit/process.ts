@@ -1,5 +1,6 @@
 import { ownLog } from "./runtime.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
+import { wordsOf } from "../../files/drafts.ts";
 import { harmless } from "../show/text.ts";
 
 /**
@@ -114,20 +115,6 @@ export async function guarded(args: readonly string[], io: Io, work: () => Promi
 export function errorText(error: unknown, args: readonly string[]): string {
   const stack = args.includes("--debug") && error instanceof Error ? error.stack : undefined;
   return stack ?? wordsOf(error);
-}
-
-/** What went wrong; for a refusal of the system also the fix. */
-export function wordsOf(error: unknown): string {
-  const { code, path, dest, message = String(error) } = (error ?? {}) as { [about: string]: string | undefined };
-  const what = dest ?? path ?? "the output";
-  if (code === "ENOSPC" || code === "EDQUOT") {
-    return `Cannot write ${what} as the disk is full: make room, then try again`;
-  }
-  if (code === "EROFS") return `Cannot write ${what} as that file system is read-only: work somewhere else`;
-  if (code === "EACCES" || code === "EPERM") {
-    return `Cannot open ${what} as that is not permitted: look at its owner and mode`;
-  }
-  return message;
 }
 
 /**

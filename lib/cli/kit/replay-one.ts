@@ -23,7 +23,7 @@ import { giftFor, replayOf } from "./extension.ts";
 import { type Flags, numberFlag } from "./flags.ts";
 import type { Annotation } from "./github.ts";
 import { type Io, UsageError } from "./io.ts";
-import { wordsOf } from "./process.ts";
+import { wordsOf } from "../../files/drafts.ts";
 import type { LoggedFixture } from "./runs.ts";
 import type { TypedCommand } from "./programs.ts";
 import type { ReplayedItem } from "./replay-table.ts";

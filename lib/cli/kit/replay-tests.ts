@@ -13,7 +13,7 @@ import { type OnDrift, refuseInCi } from "../../replay/tape-options.ts";
 import type { Flags } from "./flags.ts";
 import { type Io, UsageError } from "./io.ts";
 import { commandOf, expectTrusted } from "./known-fixtures.ts";
-import { wordsOf } from "./process.ts";
+import { wordsOf } from "../../files/drafts.ts";
 import { itemOf, pointOf, secondsAsked, wordOf } from "./replay-one.ts";
 import type { ReplayedItem } from "./replay-table.ts";
 

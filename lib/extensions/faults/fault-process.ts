@@ -12,7 +12,7 @@ import { withRootNamed } from "../../replay/seen.ts";
 import type { Tape } from "../../log/tape.ts";
 import { fixtureAgent } from "../../cli/kit/known-fixtures.ts";
 import type { Io } from "../../cli/kit/io.ts";
-import { wordsOf } from "../../cli/kit/process.ts";
+import { wordsOf } from "../../files/drafts.ts";
 import { outliveStrays } from "../../cli/kit/runtime.ts";
 
 /** A process of a run under faults: the first, or one that goes on with a session whose process was killed. */

@@ -10,7 +10,7 @@ import { apart, faultProcesses, type TrialOf } from "./fault-process.ts";
 import { isBy, mistyped, nearFixture } from "../../cli/kit/known-fixtures.ts";
 import { numberFlag } from "../../cli/kit/flags.ts";
 import { type Io, UsageError } from "../../cli/kit/io.ts";
-import { wordsOf } from "../../cli/kit/process.ts";
+import { wordsOf } from "../../files/drafts.ts";
 import { type Faults, giftFor } from "../../cli/kit/extension.ts";
 import { INVARIANTS } from "./invariants.ts";
 import { type Faultable, underFaults, type UnderFaultsOptions } from "./under-faults.ts";

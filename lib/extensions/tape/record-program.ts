@@ -6,7 +6,7 @@ import { worksHere } from "../../replay/working-copy.ts";
 import { numberFlag } from "../../cli/kit/flags.ts";
 import { EXIT, UsageError } from "../../cli/kit/io.ts";
 import { folderOf, trustRecorded } from "../../cli/kit/known-fixtures.ts";
-import { wordsOf } from "../../cli/kit/process.ts";
+import { wordsOf } from "../../files/drafts.ts";
 import { PROOF, type RecordAsked, runsAgain } from "../../cli/kit/programs.ts";
 import type { Reporter } from "../../cli/kit/report.ts";
 import { proveRecording, unprovable } from "./prove-recording.ts";

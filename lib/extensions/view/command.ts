@@ -1,6 +1,7 @@
 import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { nearest } from "../../input/nearest.ts";
+import { wordsOf } from "../../files/drafts.ts";
 import { hasState, stateFolder, writeStateFile } from "../../files/state.ts";
 import { findFixture, FIXTURES, fixturesIn } from "../../replay/fixture.ts";
 import { readLoggedRun } from "../../log/logged-run.ts";
@@ -78,7 +79,8 @@ function write(html: string, name: string, out: string | boolean | undefined, cw
       writeFileSync(path, html, { mode: 0o600 });
     }
   } catch (error) {
-    throw new Error(`Cannot write ${path} as ${(error as { code?: string }).code ?? error}: give another --out`);
+    const words = wordsOf(error, path);
+    throw new Error(words.includes(path) ? words : `Cannot write ${path} as ${words}: give another --out`);
   }
   return path;
 }
