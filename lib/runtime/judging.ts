@@ -34,9 +34,12 @@ interface Exits {
   reallyExit?(code?: number | string | null): never;
 }
 
+let isWatched = false;
+
 /** Puts a check before every way out of the process, once. All of them: one that was missed would end it with 0. */
-function watchExits(): Scopes {
-  const { AsyncLocalStorage } = process.getBuiltinModule("node:async_hooks");
+function watchExits(): void {
+  if (isWatched) return;
+  isWatched = true;
   const { Deno } = globalThis as unknown as { Deno?: Exits };
   for (const [name, place] of [["process", process as Exits], ["Deno", Deno]] as const) {
     for (const way of ["exit", "reallyExit"] as const) {
@@ -50,7 +53,13 @@ function watchExits(): Scopes {
   }
   // Who imports a way out by its name gets the one with the check.
   process.getBuiltinModule("node:module").syncBuiltinESMExports?.();
-  return new AsyncLocalStorage<Scope>();
+}
+
+/** Made with the first scope that has work of its own: a process that serves one hook goes without, as loading it takes a sixth of its time. */
+function scopes(): Scopes {
+  if (inside) return inside;
+  const { AsyncLocalStorage } = process.getBuiltinModule("node:async_hooks");
+  return inside = new AsyncLocalStorage<Scope>();
 }
 
 /** @throws {Error} if the code that runs must not end the process; code that catches it has tried all the same */
@@ -91,14 +100,14 @@ function placeIn(stack: string): string | undefined {
 }
 
 function opened(refusal: Scope["refusal"], name?: string): Scope {
-  inside ??= watchExits();
-  return { refusal, tried: [], above: inside.getStore(), name, isOpen: true };
+  watchExits();
+  return { refusal, tried: [], above: inside?.getStore(), name, isOpen: true };
 }
 
 /** Runs what must not end the process and returns at once or later, such as a hook: its try is refused with these words. */
 export function withoutExit<T>(refusal: (way: WayOut) => string, work: () => T, name?: string): T {
   const scope = opened(refusal, name);
-  return inside!.run(scope, work);
+  return scopes().run(scope, work);
 }
 
 /**
@@ -110,7 +119,7 @@ export async function judging<T>(work: () => Promise<T>): Promise<T> {
   const scope = opened(endsProcess);
   judged.add(scope);
   try {
-    const done = await inside!.run(scope, work).catch((error) => {
+    const done = await scopes().run(scope, work).catch((error) => {
       if (scope.tried.length === 0) throw error;
     });
     if (scope.tried.length > 0) throw new EndsProcess(scope.tried[0]!);
@@ -165,7 +174,7 @@ export function armed(
   tell: () => void,
   found: (way: WayOut) => void,
 ): { readonly reported: () => void; readonly end: () => void } {
-  inside ??= watchExits();
+  watchExits();
   const before = stray;
   let isReported = false;
   const ended = (code: number) => {

@@ -56,6 +56,19 @@ test("a hook of files that Codex asks about a command without a patch loads no m
   }
 });
 
+test("a silent hook makes no AsyncLocalStorage, which takes longer to load than all of ours", async () => {
+  using folder = scratch({
+    "list.ts": `const get = process.getBuiltinModule;
+process.getBuiltinModule = (name) => (console.error("built-in", name), get(name));`,
+    "stop.a.ts": "export default () => undefined;",
+  });
+  const start = [process.execPath, "-r", `${folder.path}/list.ts`, join(LIB, "cli/hook.ts")] as const;
+  const given = { cwd: folder.path, stdin: JSON.stringify(EVENTS.stop!.claude), env: { HOME: folder.path } };
+  const { err, code } = await ended([...start, `${folder.path}/stop.a.ts`], given);
+  assert.equal(code, 0);
+  assert.deepEqual([/built-in node:module/.test(err), /built-in node:async_hooks/.test(err)], [true, false], err);
+});
+
 test("a folder of modules alone loads neither YAML nor the other kinds", async () => {
   using folder = scratch({ "stop.a.ts": `export default () => ({ action: "deny", reason: "a" });` });
   const module = new URL("../../lib/hooks/folder.ts", import.meta.url).href;
