@@ -7,6 +7,7 @@ import { price } from "../../models/anthropic/prices.ts";
 import { isObject } from "../../core/json.ts";
 import { NO_USAGE } from "../../core/messages.ts";
 import { isInside } from "../../files/confine.ts";
+import { commandWords, PROMPT } from "./command-words.ts";
 import { graderFiles } from "./grade.ts";
 import { type EvalPlan, planned, type PlannedFixture } from "./plan.ts";
 import { readYaml } from "../../hooks/yaml.ts";
@@ -92,6 +93,7 @@ export async function casesFor(
     const asked = model ?? modelOf(agent.model, true).modelName;
     return priced(asked) === undefined ? undefined : priced(user?.modelName ?? asked);
   };
+  const isFile = (word: string) => existsSync(resolve(beside, word));
   const all = await Promise.all(cases.map(async (one) => {
     const { name, prompts, files } = one;
     const graders = gradersOf(one, beside, file);
@@ -109,7 +111,7 @@ export async function casesFor(
     if (typeof files !== "string") await applyChanges(join(kept, "files"), files);
     else cpSync(resolve(beside, files), join(kept, "files"), { recursive: true, verbatimSymlinks: true });
     if (user) writeFileSync(join(kept, USER_FILE), user.text);
-    const words = command && { command: commandWith(command, prompts[0] ?? "", beside), input: true };
+    const words = command && { command: commandWords(command, prompts[0] ?? "", isFile)!, input: true };
     if (grade !== undefined) writeFileSync(join(kept, "grade.sh"), `${grade}\n`);
     const tape = { tape: TAPE_VERSION, source: "case", at: new Date(0).toISOString(), seed: "", versions: {} };
     const header = { ...tape, tools: false, ...(words || ruled) };
@@ -122,23 +124,6 @@ export async function casesFor(
     };
   }));
 }
-
-/**
- * The words of a command for a prompt. To the shell that reads a line, the prompt and what is a file beside it are
- * arguments: it reads nothing in them, and a program that lies there is found from the workspace of a run.
- */
-function commandWith(command: string | readonly string[], prompt: string, beside: string): string[] {
-  if (typeof command !== "string") return command.map((word) => word.replaceAll(PROMPT, () => prompt));
-  const given: string[] = [];
-  const line = command.replaceAll(/(["']?)\{prompt\}\1|(?<!\S|>\s*)[\w@%+:,./-]+(?!\S)/g, (word) => {
-    const isPrompt = word.includes(PROMPT);
-    if (!isPrompt && !existsSync(resolve(beside, word))) return word;
-    return `"\${${given.push(isPrompt ? prompt : word)}}"`;
-  });
-  return ["sh", "-c", line, "sh", ...given];
-}
-
-const PROMPT = "{prompt}";
 
 /** The folder of a case's graders, if they are not a line. */
 function gradersOf({ name, grade, files }: Case, beside: string, file: string | undefined): string | undefined {
@@ -182,6 +167,13 @@ export function casesIn(value: unknown, refuse: (at: readonly (string | number)[
     throw refuse([other], "it has a 'command', which is a program of its own: keep one");
   }
   if (command?.length === 0) throw refuse(["command"], "it names no program");
+  if (command !== undefined && !commandWords(command, "", () => false)) {
+    const why = `a shell does not read its '${PROMPT}' as text`;
+    throw refuse(
+      ["command"],
+      `${why}: write it as a word, or in quotes, not in \`…\`, \${…}, a comment or a here-document`,
+    );
+  }
   const hasPrompt = [command ?? []].flat().some((word) => word.includes(PROMPT));
   if (permissions) check(permissions, RULES, "permissions");
   if (cases.length === 0) throw refuse([], "it has no cases: write 'cases:' and a list of them");

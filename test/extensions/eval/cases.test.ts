@@ -108,6 +108,14 @@ const REFUSED: readonly [what: string, text: string, says: RegExp][] = [
     `command: a -p\n${one("grade: x")}`,
     /3:5 as its 'prompt' goes nowhere: write '\{prompt/,
   ],
+  ...["a `b {prompt}`", "a \\{prompt}", "a # {prompt}", "a <<E\n{prompt}\nE", 'a "${B:-{prompt}}"', "a $'{prompt}'"]
+    .map(
+      (line): typeof REFUSED[number] => [
+        `a prompt that a shell reads: ${line}`,
+        `command: ${JSON.stringify(line)}\n${one("grade: x")}`,
+        /1:10 as a shell does not read its '\{prompt\}' as text: write it as a word, or in quotes, not in/,
+      ],
+    ),
   [
     "a command without its prompt",
     `command: "a {prompt}"\ncases: [{ name: a, grade: x }]\n`,
