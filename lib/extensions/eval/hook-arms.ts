@@ -5,6 +5,7 @@ import { discover } from "../../hooks/discover.ts";
 import { hooksAt, sharedFiles } from "../../hooks/folder.ts";
 import { realOr } from "../../hooks/file/user-places.ts";
 import { hooksSaid } from "../../log/step.ts";
+import { hookLane } from "../../log/tape.ts";
 import type { Fixture } from "../../replay/fixture.ts";
 import { readTape } from "../../replay/read-tape.ts";
 import { type FixtureRun, runFixture } from "../../replay/run-fixture.ts";
@@ -29,6 +30,7 @@ export interface Arm extends HooksAsked {
 export type HookEffect =
   | { readonly how: "changes" | "never speaks" | "speaks, changes nothing" }
   | { readonly how: "does not have it"; readonly hooks: readonly string[] }
+  | { readonly how: "fails"; readonly hook: string; readonly why: string }
   | { readonly how: "left out"; readonly why: string };
 
 /** The hooks of a file or folder; undefined if there is none. */
@@ -99,10 +101,12 @@ export async function effectOf(
   if (was.report.stale) return { how: "left out", why: "has stale replies" };
   const now = await replayed(!had);
   const events = had ? was.events : now.events;
-  if (now.report.ok) {
-    const isAsked = ({ hook }: { readonly hook: string }) => asked.names.includes(hook);
-    const speaks = events.some((event) => event.type === "fired" && hooksSaid(event.folded).some(isAsked));
-    return { how: speaks ? "speaks, changes nothing" : "never speaks" };
-  }
-  return { how: "changes" };
+  const said = events.flatMap((event) => event.type === "fired" ? hooksSaid(event.folded) : [])
+    .filter(({ hook }) => asked.names.includes(hook));
+  // A hook whose model is asked what the tape does not have fails for the tape alone.
+  const lacksReply = now.report.divergences.some(({ lane }) => lane.endsWith(hookLane("")));
+  const [failed] = said.flatMap(({ hook, failure }) => typeof failure === "string" ? [{ hook, why: failure }] : []);
+  if (failed && !lacksReply) return { how: "fails", ...failed };
+  if (!now.report.ok) return { how: "changes" };
+  return { how: said.length > 0 ? "speaks, changes nothing" : "never speaks" };
 }

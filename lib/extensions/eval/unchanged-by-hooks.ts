@@ -1,5 +1,6 @@
 import { relative, resolve } from "node:path";
 import { WITH } from "./conclusion.ts";
+import { brief } from "./grade.ts";
 import { type HooksAsked, hooksNamed } from "./hook-arms.ts";
 import type { EvalPlan, PlannedFixture } from "./plan.ts";
 import { nearest } from "../../input/nearest.ts";
@@ -65,7 +66,10 @@ export async function changedByHooks(
   const known = new Set<string>();
   for (const { fixture, effect } of effects) {
     if (effect.how === "changes") changed.push(fixture);
-    else if (effect.how === "left out") leftOut.push(`${fixture.name} (${effect.why})`);
+    else if (effect.how === "fails") {
+      const why = `${effect.hook} fails on ${fixture.name}: ${brief(effect.why)}`;
+      throw new UsageError(`Cannot tell what ${asked.path ?? effect.hook} changes as ${why}: correct the hook`);
+    } else if (effect.how === "left out") leftOut.push(`${fixture.name} (${effect.why})`);
     else unchanged[fixture.name] = effect.how;
     if (effect.how === "does not have it") { for (const name of effect.hooks) known.add(name); }
   }

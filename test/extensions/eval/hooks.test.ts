@@ -73,3 +73,24 @@ test("an eval about hooks is refused before anything is replayed if it is not sa
     }
   });
 });
+
+// Kills: a hook that fails, and is taken for one that changes something.
+test("a hook that fails is named with its error, and nothing is paid for it", async () => {
+  const files = {
+    "guards/stop.boom.ts": `export default () => { throw new Error("no such branch"); };\n`,
+    "shut/pre-tool-use@push.shut.sh": "#!/bin/sh\necho shut >&2\nexit 1\n",
+  };
+  await pushed(["push"], files, async ({ changed }) => {
+    for (
+      const [path, words] of [
+        ["guards/stop.boom.ts", /as stop\.boom\.ts fails on push: no such branch: correct the hook/],
+        ["shut", /as pre-tool-use@push\.shut\.sh fails on push: .*: shut: correct the hook/],
+      ] as const
+    ) {
+      const { code, err, asked } = await changed("P", "--with", path, "--runs", "6");
+      assert.deepEqual([code, asked], [2, []], err);
+      assert.match(err, /^crochet: Cannot tell what .* changes/);
+      assert.match(err, words);
+    }
+  });
+});
