@@ -10,13 +10,17 @@ test(
   "the first run of all goes alone; then each counts as the dearest so far, so no budget is overrun",
   async () => {
     const more = `model: "own", prices: { own: { input: 10_000, output: 0, cacheRead: 0, cacheWrite: 0 } }`;
-    await atDesk({ ...FILES, "agent.ts": clerk(more) }, async (w) => {
+    await atDesk({ ...FILES, "agent.ts": clerk(more) }, async (w, asked) => {
       const spent = async (...args: string[]) => {
         const { code, out, err } = await w.call(evaluate, "--cases", "cases.yaml", "--json", ...args);
         assert.ok(code === 0 || code === 3, err);
         const { runs, spent, ended } = JSON.parse(out);
         return [ended, runs, spent];
       };
+      for (const nothing of ["0", "0k"]) {
+        assert.deepEqual(await spent("--budget", nothing), ["budget", 0, { tokens: 0, dollars: 0 }]);
+      }
+      assert.deepEqual(asked(), [], "a run of unknown price does not fit where nothing is left");
       // Each run makes two calls, of 15 tokens and 0.1 dollars each.
       assert.deepEqual(await spent("--budget", "0.7"), ["budget", 2, { tokens: 60, dollars: 0.4 }]);
       assert.deepEqual(await spent("--budget", "0.3"), ["budget", 1, { tokens: 30, dollars: 0.2 }]);

@@ -29,6 +29,9 @@ test("a test evaluates an agent: a function grades each run by its calls and fil
       /^Cannot accept 'refunds' as its runs say:\n\n✗ below 0\.9 on refund\n\nfixture [^]*\nrefund +0\/\d +0-\d\d% [^]*"grade": it is not polite\n +crochet view /,
     );
     assert.ok(existsSync(`${w.cwd}/.crochet/evals/last/summary.json`), "crochet view shows it");
+    const before = asked().length;
+    await assert.rejects(evaluate("refunds", { agent, cases, grade, budget: 0 }), /the budget ended before the first/);
+    assert.equal(asked().length, before, "nothing is paid of a budget of nothing");
   });
 });
 
