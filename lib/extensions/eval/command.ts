@@ -3,14 +3,14 @@ import { type Conclusion, pText } from "./conclusion.ts";
 import { isGated, leastChange, looksOf, refuted, type Sight, sightOf } from "./gate.ts";
 import { addPrice, FREE } from "./grade.ts";
 import { newId, writePlan } from "./kept-evals.ts";
-import { isGraded } from "./outcomes.ts";
-import { type EvalPlan, isContinued, type PlannedFixture, running, type Slot } from "./plan.ts";
+import { type EvalPlan, fixtureOf, isContinued, type PlannedFixture, running, type Slot } from "./plan.ts";
 import type { RunLine, RunPlace } from "./attempt.ts";
 import { BrokenGrader, type EvalPlace, EvalRuns } from "./runs.ts";
 import type { Look } from "./exact-stats.ts";
 import { type Ended, summarise, type Summary } from "./summary.ts";
 import { hasState, readStateFile, removeState, stateFolder, statePath, writeStateFile } from "../../files/state.ts";
 import type { Price } from "../../replay/drift/drift-report.ts";
+import { invariantsOf } from "../../replay/invariants.ts";
 import { keepFiles } from "../../replay/record/keep-files.ts";
 import { pathFrom } from "../../cli/show/call-subject.ts";
 import { ProgressLine } from "../../cli/kit/each-of.ts";
@@ -109,7 +109,8 @@ export async function evaluated({ words, flags }: Flags, io: Io, judge: Judge, g
     ? await keptPlan(evals, flags, io)
     : await (source ? source.plan(id, evals) : newPlan(id, words, flags, evals, io));
   if (!asked) return {};
-  if (isGated(asked) || flags.detect !== undefined) expectGraded(asked);
+  const bare = await bareIn(asked, io.cwd);
+  if (isGated(asked) || flags.detect !== undefined) expectGraded(bare);
   judge.plan(...asked.fixtures.map(({ name }) => name), ...Object.keys(asked.unchanged ?? {}), ALL);
   const kept = keptLines(asked, evals);
   const sight = flags.regrade === undefined ? sightOf(asked, drop, kept) : undefined;
@@ -153,7 +154,7 @@ export async function evaluated({ words, flags }: Flags, io: Io, judge: Judge, g
       await runs.rehearse();
       writePlan(evals, plan);
       if (!flags.json) {
-        io.err(`${priceLine(plan, runs.judges)}${bareLine(plan)}\n${sight ? `${sightLine(plan, sight)}\n` : ""}`);
+        io.err(`${priceLine(plan, runs.judges)}${bareLine(bare)}\n${sight ? `${sightLine(plan, sight)}\n` : ""}`);
       }
       came = await inLooks(plan, runs, looks, kept);
     } else {
@@ -285,8 +286,17 @@ function priceLine(plan: EvalPlan, judges: Price): string {
     (unchanged ? `\n${pairs} pairs can show a change of ${least} points` : "");
 }
 
-function bareLine({ fixtures }: EvalPlan): string {
-  const bare = fixtures.filter((fixture) => !isGraded(fixture));
+/** The fixtures that nothing grades: a file of no invariants does not. */
+async function bareIn({ fixtures }: EvalPlan, project: string): Promise<PlannedFixture[]> {
+  const isBare = await Promise.all(fixtures.map(async (one) => {
+    if (Object.keys(one.graders).some((file) => basename(file).startsWith("grade"))) return false;
+    const { own, shared } = await invariantsOf(fixtureOf(one, project));
+    return own.length + shared.length === 0;
+  }));
+  return fixtures.filter((_, i) => isBare[i]);
+}
+
+function bareLine(bare: readonly PlannedFixture[]): string {
   return bare.length === 0
     ? ""
     : `\nnothing grades ${bare.map(({ name }) => name).join(", ")}: add a grader, such as ${graderOf(bare[0]!)}`;
@@ -297,8 +307,7 @@ function graderOf({ folder }: PlannedFixture): string {
 }
 
 /** @throws {UsageError} if something is to be claimed of a fixture that nothing grades */
-function expectGraded({ fixtures }: EvalPlan): void {
-  const bare = fixtures.find((fixture) => !isGraded(fixture));
+function expectGraded([bare]: readonly PlannedFixture[]): void {
   if (!bare) return;
   throw new UsageError(`Cannot judge ${bare.name} as nothing grades it: add a grader, such as ${graderOf(bare)}`);
 }

@@ -132,8 +132,13 @@ for (const invariants of [undefined, "export default [];\n"]) {
     using w = await tossed("PFE");
     rmSync(`${w.cwd}/fixtures/invariants.ts`);
     if (invariants) w.put({ "fixtures/invariants.ts": invariants });
-    const { code, out } = await evaluated(w, "--runs", "3", "--trust");
+    const claim = await evaluated(w, "--runs", "5", "--at-least", "0.9", "--trust");
+    assert.equal(claim.code, 2);
+    assert.match(claim.err, /Cannot judge toss as nothing grades it: add a grader, such as fixtures\/toss\/grade\.sh/);
+    assert.ok(!existsSync(`${w.cwd}/.crochet/evals/last`), "nothing is paid");
+    const { code, out, err } = await evaluated(w, "--runs", "3", "--trust");
     assert.equal(code, 3);
+    assert.match(err, /\nnothing grades toss: add a grader/);
     assert.match(out, /^\nnot graded: 2 of 3 runs ended as recorded\n[^]*\ntoss +- +- +10 tokens +0\.7\n/);
     assert.match(out, /1 of 3: "it ends well": [^]*\nnot measured: 2 claims\n$/);
   });
