@@ -1,12 +1,10 @@
 /** What stands for the prompt in a command. */
 export const PROMPT = "{prompt}";
 
-/** Pieces of a shell line: outside of quotes, and between double ones. */
+/** Pieces of a shell line, outside of quotes and between double ones; behind a `lost` one it is not known what is quoted. */
 const BARE =
-  /\\[^]|'[^']*'|(?<![^\s;&|()])#[^\n]*|<<<?|\$'|\$\{([^{}"']*\})?|\{prompt\}|(?<!\S|>\s*)(?<word>[\w@%+:,./-]+)(?!\S)|[^]/y;
-const QUOTED = /\\[^]|\$\(|\$\{([^{}"']*\})?|\{prompt\}|[^]/y;
-/** Behind these it is not known what is quoted: a document in the line, quotes with escapes, and words in a name's braces. */
-const LOST = ["<<", "$'", "${"];
+  /\\[^]|'[^']*'|(?<![^\s;&|()])#[^\n]*|<<<|(?<lost><<|\$'|\$\{(?![^{}"']*\}))|\$\{[^}]*\}|\{prompt\}|(?<!\S|>\s*)(?<word>[\w@%+:,./-]+)(?!\S)|[^]/y;
+const QUOTED = /\\[^]|\$\(|(?<lost>\$\{(?![^{}"']*\}))|\$\{[^}]*\}|\{prompt\}|[^]/y;
 
 /**
  * The words of a command for a prompt. To the shell that reads a line, the prompt and what is a file are arguments: it
@@ -23,13 +21,13 @@ export function commandWords(
   /** The quotes and parentheses that are open, the innermost last. */
   const open: string[] = [];
   let [line, isLost] = ["", false];
-  for (let at = 0, text; at < command.length; at += text.length) {
+  for (let at = 0; at < command.length;) {
     const isQuoted = open.at(-1) === '"';
     const piece = isQuoted ? QUOTED : BARE;
     piece.lastIndex = at;
-    const { 0: one, groups } = piece.exec(command)!;
-    text = one;
-    isLost ||= LOST.includes(text);
+    const { 0: text, groups } = piece.exec(command)!;
+    at = piece.lastIndex;
+    isLost ||= groups?.lost !== undefined;
     if (isLost || open.includes("`") && text !== "`") line += text;
     else if (text === PROMPT) line += isQuoted ? argument(prompt) : `"${argument(prompt)}"`;
     else if (text.startsWith("'")) line += text.replaceAll(PROMPT, () => `'"${argument(prompt)}"'`);

@@ -48,9 +48,6 @@ const TRIES = 3;
 /** The share of runs that may be lost: with more, what is left may be no fair sample. */
 const MOST_LOST = 0.1;
 
-/** What a run of unknown price takes at least: where nothing is left of a budget it does not fit. */
-const LEAST: Price = { calls: 1, tokens: 1, dollars: 1e-6 };
-
 /** The runs of an eval: done, under way and to come. */
 export class EvalRuns {
   readonly lines: RunLine[];
@@ -200,7 +197,9 @@ export class EvalRuns {
     // No tape says what a case costs.
     const lines = own.length === 0 && slot.fixture.case ? this.lines : own;
     const judged = lines.flatMap(({ judged }) => judged ?? []);
-    const least = slot.fixture.case && this.#plan.sessions === undefined ? LEAST : FREE;
+    // It takes something: where nothing is left, a run of unknown price does not fit. Logs are free.
+    const isUnknown = slot.fixture.case && this.#plan.sessions === undefined;
+    const least = isUnknown ? { calls: 1, tokens: 1, dollars: 1e-6 } : FREE;
     const run = lines.length === 0 ? dearer(slot.fixture.price, least) : lines.map(costOf).reduce(dearer, least);
     return addPrice(run, judged.reduce(dearer, this.#rehearsalOf(slot.fixture)?.each ?? FREE));
   }
