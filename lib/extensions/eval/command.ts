@@ -3,6 +3,7 @@ import { type Conclusion, pText } from "./conclusion.ts";
 import { isGated, leastChange, looksOf, refuted, type Sight, sightOf } from "./gate.ts";
 import { addPrice, FREE } from "./grade.ts";
 import { newId, writePlan } from "./kept-evals.ts";
+import { linesOf } from "./outcomes.ts";
 import { type EvalPlan, fixtureOf, isContinued, type PlannedFixture, running, type Slot } from "./plan.ts";
 import type { RunLine, RunPlace } from "./attempt.ts";
 import { BrokenGrader, type EvalPlace, EvalRuns } from "./runs.ts";
@@ -110,18 +111,17 @@ export async function evaluated({ words, flags }: Flags, io: Io, judge: Judge, g
     : await (source ? source.plan(id, evals) : newPlan(id, words, flags, evals, io));
   if (!asked) return {};
   const bare = await bareIn(asked, io.cwd);
-  if (isGated(asked) || flags.detect !== undefined) expectGraded(bare);
+  if (bare[0] && (isGated(asked) || flags.detect !== undefined)) {
+    throw new UsageError(
+      `Cannot judge ${bare[0].name} as nothing grades it: add a grader, such as ${graderOf(bare[0])}`,
+    );
+  }
   judge.plan(...asked.fixtures.map(({ name }) => name), ...Object.keys(asked.unchanged ?? {}), ALL);
   const kept = keptLines(asked, evals);
   const sight = flags.regrade === undefined ? sightOf(asked, drop, kept) : undefined;
   const plan = flags.detect === undefined ? asked : { ...asked, runs: runsFor(drop, sight) };
   const looks = looksOf(plan, kept);
-  if (!looks) {
-    throw new UsageError(
-      `Cannot tell anything from ${several(plan.runs, "run")} of ${several(plan.fixtures.length, "fixture")}, ` +
-        "whatever comes of them: raise --runs",
-    );
-  }
+  if (!looks) throw tooFew(plan, kept);
   const atOnce = numberFlag(flags, "atOnce", COUNT);
   stateFolder(io.cwd, io.env, "evals");
   const folder = stateFolder(io.cwd, io.env, "evals", plan.id);
@@ -250,6 +250,18 @@ function runsFor(drop: number, sight: Sight | undefined): number {
   );
 }
 
+/** Why no outcome tells anything: runs that continue those of a kept eval make no more pairs than it has runs. */
+function tooFew(plan: EvalPlan, kept: readonly RunLine[]): UsageError {
+  const { runs, fixtures, variants: [, then] } = plan;
+  const counts = fixtures.flatMap((one) => isContinued(plan, one) ? linesOf(kept, one, then!).length : []);
+  const isShort = then?.kind === "kept" && counts.length > 0 &&
+    !looksOf({ ...plan, runs: Math.max(runs, ...counts) }, kept);
+  const from = `Cannot tell anything from ${several(runs, "run")} of ${several(fixtures.length, "fixture")}`;
+  if (!isShort) return new UsageError(`${from}, whatever comes of them: raise --runs`);
+  const few = `'${then.name}', which they continue, has only ${several(Math.min(...counts), "run")}`;
+  return new UsageError(`${from} as ${few}: compare with an eval of more runs, or add --fresh`);
+}
+
 /** What can be seen, said before it is paid. */
 function sightLine(plan: EvalPlan, { from, to, runs, oftenBy }: Sight): string {
   const whole = (rate: number) => `${Math.round(rate * 100)} %`;
@@ -297,17 +309,10 @@ async function bareIn({ fixtures }: EvalPlan, project: string): Promise<PlannedF
 }
 
 function bareLine(bare: readonly PlannedFixture[]): string {
-  return bare.length === 0
-    ? ""
-    : `\nnothing grades ${bare.map(({ name }) => name).join(", ")}: add a grader, such as ${graderOf(bare[0]!)}`;
+  const names = bare.map(({ name }) => name).join(", ");
+  return names === "" ? "" : `\nnothing grades ${names}: add a grader, such as ${graderOf(bare[0]!)}`;
 }
 
 function graderOf({ folder }: PlannedFixture): string {
   return join(folder, "grade.sh");
-}
-
-/** @throws {UsageError} if something is to be claimed of a fixture that nothing grades */
-function expectGraded([bare]: readonly PlannedFixture[]): void {
-  if (!bare) return;
-  throw new UsageError(`Cannot judge ${bare.name} as nothing grades it: add a grader, such as ${graderOf(bare)}`);
 }

@@ -58,3 +58,18 @@ test(
     });
   },
 );
+
+test("runs that continue an eval of few runs tell nothing, however many: what helps is named, and nothing is paid", async () => {
+  await atDesk({ ...FILES, "cases.yaml": REFUND }, async (w, asked) => {
+    const first = await evaluated(w, "--cases", "cases.yaml", "--runs", "1");
+    assert.equal(first.code, 0, first.err);
+    const before = asked().length;
+    const { code, err } = await evaluated(w, "--cases", "cases.yaml", "--against", "last", "--runs", "60");
+    assert.equal(code, 2);
+    assert.match(
+      err,
+      /Cannot tell anything from 60 runs of 1 fixture as '\d{8}-\S+', which they continue, has only 1 run: compare with an eval of more runs, or add --fresh/,
+    );
+    assert.equal(asked().length, before);
+  });
+});
