@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
 import { basename, relative, resolve } from "node:path";
 import { budgetFlag, type Flags } from "../../cli/kit/flags.ts";
 import { type Io, UsageError } from "../../cli/kit/io.ts";
@@ -25,6 +25,7 @@ export function sessionsIn({ words, flags }: Flags, io: Io): EvalSource {
     const path = resolve(io.cwd, String(flags[flag] ?? ""));
     if (flags[flag] === undefined) throw refuse(`no ${flag} are named`, `add --${flag} <dir>`);
     if (!existsSync(path)) throw refuse(`there is no ${path}`, "name a folder");
+    if (flag === "graders" && !statSync(path).isDirectory()) throw refuse(`${path} is a file`, "name its folder");
     return path;
   };
   const [logs, graders] = [folderOf("sessions"), folderOf("graders")];

@@ -160,6 +160,12 @@ const REFUSED: readonly [what: string, args: readonly string[], files: Record<st
   ["no logs", ["--graders", "logs"], {}, /as no sessions are named: add --sessions <dir>/],
   ["no folder", ["--sessions", "gone", "--graders", "logs"], {}, /as there is no .*gone: name a folder/],
   [
+    "a file of graders",
+    ["--sessions", "logs", "--graders", "graders/invariants.ts"],
+    { "graders/invariants.ts": SKILL },
+    /as .*graders\/invariants\.ts is a file: name its folder/,
+  ],
+  [
     "no session",
     ["--sessions", "graders", "--graders", "graders"],
     { "graders/invariants.ts": SKILL },
