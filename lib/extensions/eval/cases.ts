@@ -176,7 +176,7 @@ export function casesIn(value: unknown, refuse: (at: readonly (string | number)[
   }
   const hasPrompt = [command ?? []].flat().some((word) => word.includes(PROMPT));
   if (permissions) check(permissions, RULES, "permissions");
-  if (cases.length === 0) throw refuse([], "it has no cases: write 'cases:' and a list of them");
+  if (cases.length === 0) throw refuse(["cases"], "it has no cases: write 'cases:' and a list of them");
   const names = new Set<string>();
   const readCase = (given: unknown, i: number): Case => {
     check(given, CASE, "cases", i);

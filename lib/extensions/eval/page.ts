@@ -28,7 +28,7 @@ export function evalPage(
 }
 
 function about({ runs, lostAttempts, level, spent, rows }: Summary): string {
-  const hasInterval = rows.some(({ cells }) => cells.some(({ interval }) => interval));
+  const hasInterval = rows.some(({ cells }) => cells.some(({ runs, interval }) => runs > 0 && interval));
   return [
     `${runs} runs`,
     `${lostAttempts} lost`,

@@ -60,12 +60,15 @@ interface EvaluateOptions {
  */
 export async function evaluate(name: string, options: EvaluateOptions): Promise<Summary> {
   const doing = `evaluate '${name}'`;
+  const refuse = (why: string, fix: string) => new TypeError(`Cannot ${doing} as ${why}: ${fix}`);
+  if (!("withResolvers" in Promise)) {
+    throw refuse(`Node ${process.versions.node} is too old`, "use Bun, Deno, or Node 22.18 or newer");
+  }
   checkOptions(options, {
     ...{ cases: "a list", agent: "an object", command: "a text or a list of texts", grade: "a function" },
     ...{ runs: "a whole number", atLeast: "more than 0", budget: "any" },
   }, doing);
   const { agent, command, cases, grade, ...chosen } = options;
-  const refuse = (why: string, fix: string) => new TypeError(`Cannot ${doing} as ${why}: ${fix}`);
   if (grade === undefined) throw refuse("nothing says when a run passes", "give it 'grade'");
   if (chosen.budget === undefined) {
     throw refuse("it has no budget", `give it 'budget', in dollars, or tokens as "500k"`);

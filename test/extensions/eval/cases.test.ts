@@ -90,7 +90,7 @@ const REFUSED: readonly [what: string, text: string, says: RegExp][] = [
   ["no prompt", "cases: [{ name: a, grade: x }]\n", /it needs one of 'prompt', 'prompts' and 'user'/],
   ["two kinds of prompt", one("prompts: [q], grade: x"), /it needs one of 'prompt', 'prompts' and 'user'/],
   ["no agent", `agent: gone.ts\n${one("grade: x")}`, /Cannot load '.*gone\.ts' as /],
-  ["no cases", "agent: agent.ts\n", /it has no cases: write 'cases:'/],
+  ["no cases", "agent: agent.ts\n", /cases\.yaml:1:\d+ as it has no cases: write 'cases:'/],
   ["no lines", "- a\n", /these are not lines 'key: value': agent, command, permissions, cases/],
   [
     "an agent and a command",

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { test } from "node:test";
 import evaluate from "../../../lib/extensions/eval/command.ts";
+import { evalPage } from "../../../lib/extensions/eval/page.ts";
 import { revoke } from "../../../lib/hooks/hook-trust.ts";
 import { evaluated, tossed } from "./_tossed.ts";
 
@@ -139,6 +140,8 @@ for (const invariants of [undefined, "export default [];\n"]) {
     const { code, out, err } = await evaluated(w, "--runs", "3", "--trust");
     assert.equal(code, 3);
     assert.match(err, /\nnothing grades toss: add a grader/);
+    const summary = JSON.parse(readFileSync(`${w.cwd}/.crochet/evals/last/summary.json`, "utf8"));
+    assert.doesNotMatch(evalPage(summary, [[[]]]), /intervals of rates/, "none is shown");
     assert.match(out, /^\nnot graded: 2 of 3 runs ended as recorded\n[^]*\ntoss +- +- +10 tokens +0\.7\n/);
     assert.match(out, /1 of 3: "it ends well": [^]*\nnot measured: 2 claims\n$/);
   });

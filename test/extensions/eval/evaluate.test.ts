@@ -52,7 +52,7 @@ test("what is wrong with an evaluation is a TypeError with the remedy, before an
         { agent: undefined, command: "a" },
         /as cases\.0: its 'prompt' goes nowhere: write '\{prompt\}' into the command/,
       ],
-      [{ cases: [] }, /it has no cases/],
+      [{ cases: [] }, /^Cannot evaluate 'refunds' as cases: it has no cases: /],
       [{ cases: [{ name: "a", promt: "b" }] }, /cases\.0\.promt: option 'promt' is unknown: did you mean 'prompt'/],
       [
         { cases: [{ ...cases[0], grade: "true" }] },
@@ -71,4 +71,15 @@ test("what is wrong with an evaluation is a TypeError with the remedy, before an
     }
     assert.deepEqual(asked(), []);
   });
+});
+
+test("a Node that is too old is named, with what to use", async () => {
+  const own = Object.getOwnPropertyDescriptor(Promise, "withResolvers")!;
+  Reflect.deleteProperty(Promise, "withResolvers");
+  const came = evaluate("refunds", {} as Options);
+  Object.defineProperty(Promise, "withResolvers", own);
+  await assert.rejects(
+    came,
+    /^TypeError: Cannot evaluate 'refunds' as Node .* is too old: use Bun, Deno, or Node 22\.18/,
+  );
 });
