@@ -14,6 +14,7 @@ import { firesIn, sayRun } from "../kit/hook-ledger.ts";
 import { logsOf, newestFirst } from "../kit/project.ts";
 import { expectGiven } from "../kit/run-gifts.ts";
 import { loadAgent } from "../kit/script.ts";
+import { pageText } from "../show/page-text.ts";
 import { table } from "../show/text.ts";
 
 const USAGE: Usage = {
@@ -40,15 +41,19 @@ export default command(USAGE, async ({ words, flags }, io) => {
   const last = lastResults(cwd, io.env);
   const listed = found.listed.toSorted((a, b) => askedFirst(a.record, b.record));
   const hooks = listed.map((one, i) => row(one, i, last));
+  let page = "";
   if (flags.out !== undefined) {
     const draw = expectGiven(await giftOf("hookOrder"), "--out");
     const records = listed.filter((one) => !isNameless(one)).map(({ record, source }) => ({ ...record, source }));
-    writeWhole(resolve(io.cwd, String(flags.out)), draw(script ?? "crochet run", records));
+    const path = resolve(io.cwd, String(flags.out));
+    const html = draw(script ?? "crochet run", records);
+    writeWhole(path, html);
+    page = `\n${pageText(path, html, io)}`;
   }
   const { unloaded, problems, warnings } = found;
   const scripts = script === undefined ? agentScripts(cwd) : [];
   const data = { hooks, unloaded, problems, warnings, scripts };
-  return { data, text: shown(hooks, found, script, scripts), code: problems.length > 0 ? EXIT.failed : EXIT.ok };
+  return { data, text: shown(hooks, found, script, scripts) + page, code: problems.length > 0 ? EXIT.failed : EXIT.ok };
 });
 
 async function agentOf(script: string, io: Io): Promise<Agent> {

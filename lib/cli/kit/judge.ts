@@ -15,6 +15,8 @@ export interface Judge {
   /** Names items, before any code of the user runs. */
   readonly plan: (...names: string[]) => void;
   readonly settle: (item: Item) => void;
+  /** The line that will end what is printed, as far as items have settled: for a report in a file. */
+  readonly verdict: () => string;
 }
 
 /**
@@ -39,10 +41,15 @@ export function judgingCommand(usage: Usage, noun: string, work: JudgingWork): C
     const step = openStep(`crochet ${usage.name}`, summary, flags.json === true, io);
     const planned: string[] = [];
     const settled: Item[] = [];
-    const judge: Judge = { plan: (...names) => planned.push(...names), settle: (item) => settled.push(item) };
+    const judged = () => verdictOf(planned, settled, io.signal.aborted);
+    const judge: Judge = {
+      plan: (...names) => planned.push(...names),
+      settle: (item) => settled.push(item),
+      verdict: () => verdictLine(judged(), noun),
+    };
     let more: object = {};
     const tell = (): number => {
-      const verdict = verdictOf(planned, settled, io.signal.aborted);
+      const verdict = judged();
       if (io.signal.aborted) reportLeft(planned.length - settled.length, planned.length, "judged", io);
       if (flags.json) io.data(asData(verdict, more));
       else if (planned.length > 0 || settled.length === 0) step.out(`${verdictLine(verdict, noun)}\n`);

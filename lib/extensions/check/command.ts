@@ -13,6 +13,7 @@ import { type Flags, numberFlag, type Usage } from "../../cli/kit/flags.ts";
 import { type Io, UsageError } from "../../cli/kit/io.ts";
 import { type Judge, judgingCommand } from "../../cli/kit/judge.ts";
 import type { Item } from "../../cli/kit/verdict.ts";
+import { pageText } from "../../cli/show/page-text.ts";
 import { type Colours, coloursFor, cut, openText, several, wrap } from "../../cli/show/text.ts";
 
 const USAGE: Usage = {
@@ -61,12 +62,16 @@ export default judgingCommand(USAGE, "hook", async ({ words, flags }, io, judge)
   const seconds = (performance.now() - began) / 1000;
   const shown = { ...found, problems };
   io.out(checkText(shown, seconds, coloursFor(io.tty, io.env), columns, cwd));
-  const text = () => checkText(shown, seconds, coloursFor(false, {}), Infinity);
-  if (flags.out !== undefined) writeWhole(resolve(io.cwd, String(flags.out)), tablePage(found.hooks, cwd, text()));
   const unseen = options.host ? unseenIn(options.host) : [];
   io.out(unseen.map((line) => `${line}\n`).join(""));
   for (const hook of found.hooks) judge.settle(itemOf(hook, cwd));
   for (const why of problems) judge.settle({ name: why, word: "cannot run", why, of: "hooks" });
+  if (flags.out !== undefined) {
+    const report = `${checkText(shown, seconds, coloursFor(false, {}), Infinity)}${judge.verdict()}\n`;
+    const [path, html] = [resolve(io.cwd, String(flags.out)), tablePage(found.hooks, cwd, report)];
+    writeWhole(path, html);
+    io.out(pageText(path, html, io));
+  }
   const { seed, runs, host, sandbox } = found;
   return { seed, runs, host, sandbox, ...unseen.length > 0 && { unseen } };
 });

@@ -40,7 +40,7 @@ export function tableLines(hooks: readonly HookReport[], cwd: string, colours: C
 }
 
 const STYLE =
-  ".eval{overflow-x:auto}.eval th,.eval td{padding:8px 14px 8px 0}.eval pre{overflow-wrap:anywhere;white-space:pre-wrap}";
+  ".eval{overflow-x:auto}.eval th,.eval td{padding:8px 14px 8px 0}.eval .bad{color:var(--tone)}.eval pre{overflow-wrap:anywhere;white-space:pre-wrap}";
 
 /** The table, and below it the report as text, in one file. */
 export function tablePage(hooks: readonly HookReport[], cwd: string, report: string): string {

@@ -100,8 +100,9 @@ export async function evaluate(name: string, options: EvaluateOptions): Promise<
   const { signal } = new AbortController();
   const io: Io = { cwd, env: process.env, tty: false, out: (text) => void (said += text), err: () => {}, signal };
   const flags = Object.fromEntries(Object.entries({ ...chosen, cases: name }).map(([key, one]) => [key, String(one)]));
+  const judge = { plan: () => {}, settle: () => {}, verdict: () => "" };
   const summary = await withoutDesk(() =>
-    evaluated({ words: [], flags }, io, { plan: () => {}, settle: () => {} }, {
+    evaluated({ words: [], flags }, io, judge, {
       plan: (id, evals) =>
         newPlan(id, [], flags, evals, io, (_, __, folder) =>
           casesFor({ ...program, cases: read.cases }, { beside: cwd, folder, cwd })),

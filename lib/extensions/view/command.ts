@@ -5,7 +5,7 @@ import { wordsOf } from "../../files/drafts.ts";
 import { hasState, stateFolder, writeStateFile } from "../../files/state.ts";
 import { findFixture, FIXTURES, fixturesIn } from "../../replay/fixture.ts";
 import { readLoggedRun } from "../../log/logged-run.ts";
-import { pathFrom } from "../../cli/show/call-subject.ts";
+import { pageText } from "../../cli/show/page-text.ts";
 import { comparePage, runPage } from "./html.ts";
 import { type Viewed, viewOf, viewOfFixture } from "./view-of-run.ts";
 import { type Drawn, giftOf } from "../../cli/kit/extension.ts";
@@ -45,8 +45,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
     : await drawn(words[0], cwd, io);
   const path = write(html, name, flags.out, cwd, io);
   for (const [run, page] of await beside?.() ?? []) write(page, run, join(dirname(path), run), cwd, io);
-  const bytes = Buffer.byteLength(html);
-  return { data: { path, bytes }, text: pathText(path, bytes, io) };
+  return { data: { path, bytes: Buffer.byteLength(html) }, text: pageText(path, html, io) };
 });
 
 async function drawn(given: string | undefined, cwd: string, io: Io): Promise<Drawn> {
@@ -83,13 +82,6 @@ function write(html: string, name: string, out: string | boolean | undefined, cw
     throw new Error(words.includes(path) ? words : `Cannot write ${path} as ${words}: give another --out`);
   }
   return path;
-}
-
-function pathText(path: string, bytes: number, io: Io): string {
-  if (!io.tty) return `${path}\n`;
-  const shown = pathFrom(io.cwd, path);
-  const opener = io.env.BROWSER || (process.platform === "darwin" ? "open" : "xdg-open");
-  return `wrote ${shown} (${Math.ceil(bytes / 1024)} KB)\nopen it in a browser: ${opener} ${shown}\n`;
 }
 
 /** Finds what a person means: a run by its id or the beginning of it, a fixture, a log. */

@@ -26,11 +26,12 @@ test("hooks check says on a terminal before all how long it takes, and at most",
 });
 
 test(
-  "hooks check exits 1 at a fault, with the play, the fix and the command that shows it again, and writes JUnit",
+  "hooks check exits 1 at a fault, with the play, the fix and the command that shows it again, and writes JUnit and a page",
   SLOW,
   async () => {
     using here = place({ "hooks/stop.sh": LOOPS, "hooks/notification.sh": GOOD });
-    const { out, code } = await here.call(hooks, "check", "hooks/stop.sh", ...FEW, "--junit", "reports/check.xml");
+    const files = ["--junit", "reports/check.xml", "--out", "t.html"];
+    const { out, code } = await here.call(hooks, "check", "hooks/stop.sh", ...FEW, ...files);
     assert.equal(code, 1);
     assert.match(out, /^✗ stop\.sh/m);
     assert.match(out, /^ {2}endless\.loop at Stop$/m);
@@ -38,7 +39,9 @@ test(
     assert.match(out, /round 1 {2}model calls Edit, says 'Okay\.' → blocked: more/);
     assert.match(out, /^ {4}fix {4}let go when stop_hook_active is true/m);
     assert.match(out, /^ {4}again {2}crochet hooks check hooks\/stop\.sh --seed 7 --runs 4$/m);
-    assert.match(out, /^broken: 1 hook$/m);
+    assert.ok(out.endsWith(`\n${here.cwd}/t.html\nbroken: 1 hook\n`), out);
+    const html = readFileSync(`${here.cwd}/t.html`, "utf8");
+    assert.match(html, /\.eval \.bad\{color:var\(--tone\)\}[^]*<td class="bad">✗<\/td>[^]*\nbroken: 1 hook\n<\/pre>/);
     const xml = readFileSync(`${here.cwd}/reports/check.xml`, "utf8");
     assert.match(xml, /<testsuite name="crochet hooks check" tests="1" failures="1" errors="0" time="0\.000">/);
     assert.match(

@@ -40,6 +40,8 @@ test("hooks ls --out draws for each event which hook is asked first, and the tab
   assert.match(html, /#0<\/strong><p>&#60;b&#62; · command · priority 100 · \.claude\/settings\.json</);
   assert.match(html, /<li class="aside"><strong>10-stop\.watch\.ts/);
   assert.match(html, /subagent-stop\.c\.ts<\/strong><p>subagent-stop · module · priority 100 · hooks</);
+  const told = await here.call(hooks, "ls", "--out", "order.html");
+  assert.ok(told.out.endsWith(`\n\n${join(here.cwd, "order.html")}\n`), "as view prints it, on the same stream");
   const { hooks: rows } = JSON.parse(out) as { hooks: { name: string; events: string[] }[] };
   const atStop = rows.filter(({ events }) => events.some((event) => event.endsWith("stop")));
   assert.deepEqual(atStop.map(({ name }) => name), drawn(html).stop);
