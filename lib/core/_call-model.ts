@@ -82,7 +82,7 @@ async function callEnd(
   const request = present({ model, system, systemBlocks, messages, tools, max_tokens, effort, params });
   try {
     const reply = await attempts(run, (signal, partial) => {
-      const next = () => read(run, agent.model(request, signal), partial);
+      const next = (onFirst?: () => void) => read(run, agent.model(request, signal), partial, onFirst);
       return agent.around?.model ? agent.around.model(run, partial, next) : next();
     });
     return { reply };
@@ -91,11 +91,16 @@ async function callEnd(
   }
 }
 
-function read(run: Run, answer: AsyncIterable<ModelEvent>, partial: PartlyUsed): Reply | Promise<Reply> {
+function read(
+  run: Run,
+  answer: AsyncIterable<ModelEvent>,
+  partial: PartlyUsed,
+  onFirst: (() => void) | undefined,
+): Reply | Promise<Reply> {
   const onDelta = (delta: ReplyDelta) => run.emit(delta);
   return Symbol.iterator in answer
-    ? replyFrom(answer as unknown as Iterable<ModelEvent>, onDelta, partial)
-    : readReply(answer, onDelta, partial);
+    ? replyFrom(answer as unknown as Iterable<ModelEvent>, onDelta, partial, onFirst)
+    : readReply(answer, onDelta, partial, onFirst);
 }
 
 /** Joins what is only for this turn to the last user message, in requests alone. */

@@ -27,7 +27,7 @@ export interface PartlyUsed {
 }
 
 /**
- * Puts a reply together from its events, as they come.
+ * Puts a reply together from its events, as they come. `onFirst` is called when it begins, whatever it says or calls.
  *
  * @throws {ModelError} if the events break the grammar of a reply
  */
@@ -35,8 +35,9 @@ export async function readReply(
   events: AsyncIterable<ModelEvent>,
   onDelta: (delta: ReplyDelta) => void,
   partial: PartlyUsed = {},
+  onFirst?: () => void,
 ): Promise<Reply> {
-  const reply = new OpenReply(onDelta, partial);
+  const reply = new OpenReply(onDelta, partial, onFirst);
   for await (const event of events) {
     // Nearly all events of a long reply are pieces of a block, and a call more for each is felt.
     const open = event.type === "content_block_delta" ? reply.blocks.get(event.index) : undefined;
@@ -51,8 +52,9 @@ export function replyFrom(
   events: Iterable<ModelEvent>,
   onDelta: (delta: ReplyDelta) => void,
   partial: PartlyUsed = {},
+  onFirst?: () => void,
 ): Reply {
-  const reply = new OpenReply(onDelta, partial);
+  const reply = new OpenReply(onDelta, partial, onFirst);
   for (const event of events) if (!reply.take(event)) break;
   return reply.close();
 }
@@ -61,6 +63,7 @@ export function replyFrom(
 class OpenReply {
   readonly #onDelta: (delta: ReplyDelta) => void;
   readonly #partial: PartlyUsed;
+  readonly #onFirst: (() => void) | undefined;
   readonly blocks = new Map<number, OpenBlock>();
   readonly #room = { left: LONGEST_TEXT };
   #start: { id?: string; model?: string } | undefined;
@@ -68,9 +71,10 @@ class OpenReply {
   #container: string | undefined;
   ended = false;
 
-  constructor(onDelta: (delta: ReplyDelta) => void, partial: PartlyUsed) {
+  constructor(onDelta: (delta: ReplyDelta) => void, partial: PartlyUsed, onFirst?: () => void) {
     this.#onDelta = onDelta;
     this.#partial = partial;
+    this.#onFirst = onFirst;
   }
 
   #uses(usage: (Partial<Usage> & Extras & { readonly cost?: number }) | null | undefined): void {
@@ -94,6 +98,7 @@ class OpenReply {
       case "message_start":
         if (this.#start !== undefined) throw outOfGrammar("a second 'message_start' came in one reply");
         this.#start = event.message ?? {};
+        this.#onFirst?.();
         this.#uses(event.message?.usage);
         this.#stopReason = event.message?.stop_reason || undefined;
         this.#container = event.message?.container?.id;

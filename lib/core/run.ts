@@ -71,8 +71,12 @@ export type WatchedCall = Pick<ToolRun, "tool" | "call"> & { readonly input: unk
  * `next`, which makes the call; an absent one leaves the call as it is.
  */
 export interface Interceptor {
-  /** One attempt to get a reply. A failed attempt leaves in `partial` what had arrived. */
-  model?(run: Run, partial: PartlyUsed, next: () => Reply | Promise<Reply>): Reply | Promise<Reply>;
+  /** One attempt to get a reply. A failed attempt leaves in `partial` what had arrived. `next` says when a reply begins. */
+  model?(
+    run: Run,
+    partial: PartlyUsed,
+    next: (onFirst?: () => void) => Reply | Promise<Reply>,
+  ): Reply | Promise<Reply>;
   /** One run of a tool, which never throws. `next` takes fields that replace those of its context. */
   tool?(run: Run, call: ToolRun, next: (instead?: object) => Promise<ToolEnd>): Promise<ToolEnd>;
   hooks?(run: Run, event: Fired, next: () => Promise<Folded>): Promise<Folded>;

@@ -37,8 +37,8 @@ interface Lane {
   readonly hooks: Map<string, Span[]>;
   /** Calls whose tool ran. */
   readonly ran: Set<string>;
-  /** The model call that waits for its first words, from when it began. */
-  chat: { readonly span: Span; readonly began: number; hasSaid?: true } | undefined;
+  /** The span of the model call that is made. */
+  chat: Span | undefined;
 }
 
 /** The tool call that what happens now belongs to; agents below begin in it. */
@@ -80,13 +80,8 @@ class Tracing {
       case "model":
         lane.model = event.model;
         return;
-      case "text":
-      case "thinking":
-        if (!lane.chat || lane.chat.hasSaid) return;
-        lane.chat.hasSaid = true;
-        return void lane.chat.span.setAttribute("gen_ai.response.time_to_first_chunk", secondsSince(lane.chat.began));
       case "retry":
-        return void lane.chat?.span.addEvent("retry", {
+        return void lane.chat?.addEvent("retry", {
           "crochet.attempt": event.attempt,
           "crochet.reason": event.reason,
         });
@@ -101,7 +96,7 @@ class Tracing {
   readonly around: Interceptor = {
     model: ({ agent_id }, _, next) => {
       const lane = this.#lanes.get(agent_id);
-      return lane ? this.#chat(lane, async () => await next()) : next();
+      return lane ? this.#chat(lane, async (onFirst) => await next(onFirst)) : next();
     },
     tool: ({ agent_id }, { call, tool }, next) => {
       const lane = this.#lanes.get(agent_id);
@@ -149,7 +144,7 @@ class Tracing {
     return span;
   }
 
-  async #chat(lane: Lane, work: () => Promise<Reply>): Promise<Reply> {
+  async #chat(lane: Lane, work: (onFirst: () => void) => Promise<Reply>): Promise<Reply> {
     if (lane.iteration?.hasCalled !== false) this.#iterate(lane);
     lane.iteration!.hasCalled = true;
     const { SpanKind } = this.#api;
@@ -165,9 +160,12 @@ class Tracing {
       "gen_ai.request.stream": true,
       "gen_ai.output.type": "text",
     }, SpanKind.CLIENT);
-    const { began } = lane.chat = { span, began: performance.now() };
+    lane.chat = span;
+    const began = performance.now();
+    // Not with the first words, which the run reports: a reply may be a call alone.
+    const onFirst = () => span.setAttribute("gen_ai.response.time_to_first_chunk", secondsSince(began));
     let ended: Attributes = about;
-    return await this.#during(span, work, ({ id, usage, stop_reason, model, reasoning }) => {
+    return await this.#during(span, () => work(onFirst), ({ id, usage, stop_reason, model, reasoning }) => {
       if (model) ended = { ...about, "gen_ai.response.model": model };
       const used = usageOf(usage);
       span.setAttributes({

@@ -110,6 +110,14 @@ test("a run tells its iterations, model calls, tools and hooks, each inside the 
     ].sort(),
   );
   const of = (name: string) => spans.find((span) => span.name === name)!;
+  const firsts = spans.filter(({ path }) => path === chat).map((one) =>
+    one.attributes["gen_ai.response.time_to_first_chunk"]
+  );
+  assert.deepEqual(
+    firsts.map((first) => typeof first),
+    ["number", "number", "number"],
+    "those that only call tools too",
+  );
   const { attributes: look } = of("execute_tool Look");
   assert.equal(look["gen_ai.operation.name"], "execute_tool");
   assert.equal(look["gen_ai.tool.name"], "Look");
