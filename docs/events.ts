@@ -156,7 +156,9 @@ function hookTypes(text: string): string {
   const examples = (name: string) =>
     new RegExp(`(/\\*\\*(?:(?!\\*/)[^])*@example(?:(?!\\*/)[^])*\\*/\n)export type ${type(name)} `).exec(text)?.[1];
   const when = (event: EventName) => `/** \`${event}\`: ${WORDS[event].when}. */\n`;
-  const lines = OURS.map(([event]) => `${examples(event) ?? when(event)}export type ${type(event)} = Hook<"${event}">;`);
+  const lines = OURS.map(([event]) =>
+    `${examples(event) ?? when(event)}export type ${type(event)} = Hook<"${event}">;`
+  );
   return ['import type { Hook } from "../core/hook.ts";', "", ...lines, ""].join("\n");
 }
 

@@ -91,13 +91,16 @@ function commandRewritings(command: string): Rewriting[] {
   const path = ["/bin", "/usr/bin", "/usr/local/bin"].map((dir) => join(dir, name ?? "")).find((one) =>
     existsSync(one)
   );
-  const named: Ways = name === undefined ? {} : {
+  const unquoted: Ways = name === undefined ? {} : {
+    "two spaces": `${name}${rest.replace(/^\s/, "  ")}`,
+    command: `command ${name}${rest}`,
+    "an absolute path": path && `${path}${rest}`,
+  };
+  const quotedName: Ways = name === undefined ? {} : {
     "a quote inside the name": `${name.slice(0, 1)}''${name.slice(1)}${rest}`,
     "a backslash before the name": `\\${name}${rest}`,
     "the name in quotes": `"${name}"${rest}`,
     "the name in a variable": `x=${name}; $x${rest}`,
-    "two spaces": `${name}${rest.replace(/^\s/, "  ")}`,
-    command: `command ${name}${rest}`,
     "${IFS}": /^[^'"`$\\;&|<>()]+$/.test(rest) ? name + rest.replaceAll(/\s+/g, "${IFS}") : undefined,
   };
   return rewritings({
@@ -106,12 +109,12 @@ function commandRewritings(command: string): Rewriting[] {
     "options apart": bundle && command.replace(bundle, [...letters].map((letter) => ` -${letter}`).join("")),
     "the other name of --force": force && command.replace(force, / -f/.test(force) ? " --force" : " -f"),
     "on a second line": `true\n${command}`,
-    "an absolute path": path && `${path}${rest}`,
+    ...unquoted,
     "git -C": name === "git" ? `git -C .${rest}` : undefined,
     "sh -c": `sh -c ${quoted}`,
     "in a subshell": `(${command})`,
     eval: `eval ${quoted}`,
-    ...named,
+    ...quotedName,
     base64: `echo ${Buffer.from(command).toString("base64")} | base64 -d | sh`,
   });
 }
