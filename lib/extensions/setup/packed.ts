@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { ASIDE, isPutAside } from "../../hooks/file/file-name.ts";
 import { type Packed, tar } from "./tar.ts";
 
 /** What the package holds, besides what npm always packs: what was built, and the sources that are used as they are. */
@@ -17,7 +18,7 @@ export function packedManifest(text: string, published = false): string {
   const packed = {
     ...manifest,
     exports: built,
-    files: [...FILES, "llms.txt"],
+    files: [...FILES, "llms.txt", ...ASIDE.map((end) => `!**/*${end}`)],
     ...(published && { crochet: { published } }),
   };
   return `${JSON.stringify(packed, null, 2)}\n`;
@@ -29,7 +30,7 @@ export function packedFiles(root: string): Packed[] {
     ...readdirSync(root).filter((name) => ALWAYS.test(name)),
     ...FILES.flatMap((name) => below(root, name)),
   ];
-  const files = paths.sort().map((path): Packed => {
+  const files = paths.filter((path) => !isPutAside(path)).sort().map((path): Packed => {
     const file = join(root, path);
     return { path, executable: (statSync(file).mode & 0o111) !== 0, bytes: readFileSync(file) };
   });

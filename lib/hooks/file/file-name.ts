@@ -42,8 +42,12 @@ const LISTS: { readonly [name: string]: string } = {
   "hooks.json": "by the host it was written for",
 };
 
-/** Endings of files that are not meant to run: copies made by an editor, hooks switched off by hand. */
-const PUT_ASIDE = /[~#]$|^\.(?:bak|disabled|off|old|orig|rej|save|swp|tmp)$/i;
+/** Endings of files that are neither run nor packed: copies made by an editor, hooks switched off by hand. */
+export const ASIDE = ["~", "#", ".bak", ".disabled", ".off", ".old", ".orig", ".rej", ".save", ".swp", ".tmp"] as const;
+
+export function isPutAside(file: string): boolean {
+  return ASIDE.some((end) => file.toLowerCase().endsWith(end));
+}
 
 export const DEFAULT_PRIORITY = 100;
 
@@ -119,7 +123,7 @@ export function parseFileName(file: string, options: { executable?: boolean } = 
     throw bad("it is not a hook", "begin its name with '_', or keep it elsewhere");
   }
   const last = /\.[^.]*$/.exec(file)?.[0] ?? "";
-  const isAside = PUT_ASIDE.test(last);
+  const isAside = isPutAside(file);
   // A program needs no extension; copies that editors made (`stop.sh.orig`) and hooks that were put aside may be programs.
   if (!known && (!options.executable || isAside || file.split(".").length > 2)) {
     throw bad(
