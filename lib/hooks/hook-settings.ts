@@ -221,8 +221,11 @@ export async function readSettings(file: SettingsFile): Promise<Readonly<Record<
     try {
       text = readFileSync(file.path, "utf8");
     } catch (error) {
-      if ((error as { code?: string }).code === "ENOENT" && !file.required) return undefined;
-      throw new Error(`Cannot read the settings as ${(error as Error).message}`);
+      const { code, message } = error as { code?: string; message: string };
+      if (code === "ENOENT" && !file.required) return undefined;
+      throw new Error(
+        `Cannot read the settings as ${code === "EISDIR" ? "that is a folder: name its settings.json" : message}`,
+      );
     }
   }
   if (text.trim() === "") return {};

@@ -170,13 +170,17 @@ test("what no script does is left out by name, and of a broken file nothing is w
     assert.match(came.out + came.err, says);
     assert.equal(existsSync(join(here.cwd, "hooks")), code === 0);
   }
-  using here = place();
-  const none = await here.call(hooksImport, "none.json");
-  assert.deepEqual(
-    [none.code, /Cannot import none\.json as there is no such file/.test(none.err)],
-    [2, true],
-    none.err,
-  );
+  using here = place({ ".claude/notes.md": "" });
+  for (
+    const [path, says] of [
+      ["none.json", /^crochet: Cannot import none\.json as there is no such file/],
+      [".claude", /^crochet: Cannot import \.claude as that is a folder: name its settings\.json\n$/],
+    ] as const
+  ) {
+    const { code, err } = await here.call(hooksImport, path);
+    assert.equal(code, 2);
+    assert.match(err, says);
+  }
 });
 
 test("hooks test takes settings: a report for each entry, and what it does not fire is not measured", async () => {

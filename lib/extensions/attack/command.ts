@@ -1,13 +1,15 @@
-import { existsSync } from "node:fs";
-import { relative, resolve } from "node:path";
+import { existsSync, readdirSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
 import type { Agent } from "../../agent/options.ts";
 import { type Attack, attackProperty, type AttackWork, USUAL, workOf } from "./attack.ts";
 import { attackName, keepFinding } from "./keep.ts";
 import { PROPERTIES, readProperty } from "./properties.ts";
 import { storyLines, wordOf } from "./story.ts";
 import type { Attacked } from "./attack-worker.ts";
+import { quietly } from "../../core/json.ts";
 import { shellWord } from "../../core/shown.ts";
 import { discover } from "../../hooks/discover.ts";
+import { nearest } from "../../input/nearest.ts";
 import { findFixture, isFinding } from "../../replay/fixture.ts";
 import { ProgressLine } from "../../cli/kit/each-of.ts";
 import { trustRecorded } from "../../cli/kit/known-fixtures.ts";
@@ -52,7 +54,9 @@ const USAGE: Usage = {
 export default judgingCommand(USAGE, "property", async ({ words, flags }, io, judge) => {
   const folder = words.length === 1 ? hooksIn(resolve(io.cwd, words[0]!)) : undefined;
   const { script = folder, words: rest } = scriptAndWords(folder === undefined ? words : [], words, io);
-  if (rest.length > 0) throw new UsageError(`Cannot attack '${rest[0]}' as it is not a script: ${USAGE.example}`);
+  if (rest.length > 0) {
+    throw new UsageError(`Cannot attack '${rest[0]}' as ${noSubject(resolve(io.cwd, rest[0]!), io)}`);
+  }
   const asked = askedBy(flags, io);
   const hosts = await hostsIn(flags, folder, asked.never, io);
   judge.plan(...asked.never.flatMap((never) => [never, ...hosts.map(({ name }) => `${never} in ${name}`)]));
@@ -100,6 +104,15 @@ export default judgingCommand(USAGE, "property", async ({ words, flags }, io, ju
   }
   return { seed: asked.work.seed };
 });
+
+/** Why a path is nothing to attack, and what is. */
+function noSubject(path: string, { cwd }: Io): string {
+  if (existsSync(path)) return `it is not a script: ${USAGE.example}`;
+  const beside = (quietly(() => readdirSync(dirname(path))) ?? []).map((name) => join(dirname(path), name));
+  const near = nearest(path, beside.filter(isHooks), 2);
+  const fix = near === undefined ? "name a script or a folder of hooks" : `did you mean '${relative(cwd, near)}'?`;
+  return `there is no such file or folder: ${fix}`;
+}
 
 /** The hosts in which what was found is tried. @throws {UsageError} before anything runs */
 async function hostsIn(flags: Flags["flags"], folder: string | undefined, never: readonly string[], io: Io) {

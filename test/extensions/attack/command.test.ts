@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { onPath } from "../../../lib/process/programs.ts";
 import { agentScript, attackIn, DENY_ALL, guarded, NO_ENV } from "./_guarded.ts";
 import { noSandbox } from "../../_needs.ts";
+import { place } from "../../_place.ts";
 
 const skip = noSandbox;
 
@@ -30,6 +31,19 @@ test("crochet attack refuses what it cannot do before anything runs, with exit c
     const { code, out, err } = await attackIn(here, ...args);
     assert.deepEqual([code, out], [2, ""], args.join(" "));
     assert.match(err, says);
+  }
+});
+
+test("crochet attack says of a word that names nothing that it is not there, and which folder is", async () => {
+  using here = place({ "hooks/stop.sh": "", "notes.txt": "" });
+  const table: [word: string, why: string][] = [
+    ["hoks/", "there is no such file or folder: did you mean 'hooks'?"],
+    ["nowhere/hooks", "there is no such file or folder: name a script or a folder of hooks"],
+    ["notes.txt", "it is not a script: crochet attack agent.ts --never reads:.env --never pushes"],
+  ];
+  for (const [word, why] of table) {
+    const { code, err } = await attackIn(here, word, "--never", "pushes");
+    assert.deepEqual([code, err], [2, `crochet: Cannot attack '${word}' as ${why}\n`]);
   }
 });
 
