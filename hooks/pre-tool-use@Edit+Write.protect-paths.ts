@@ -10,7 +10,7 @@ const PROTECTED: readonly (readonly [path: RegExp, why: string])[] = [
   [/\/(?:bun\.lockb?|(?:yarn|deno|uv|[cC]argo|poetry)\.lock)$/, "it is generated"],
   [/\/\.(?:claude|codex|gemini|agent)\/(?:settings\b[^/]*$|hooks?\b)/, "it decides what runs without being asked"],
   [/\/(?:\.crochet\/config\.yaml|hooks\.yaml|\.mcp\.json)$/, "it decides what runs without being asked"],
-  [/^\/hooks\/(?!(?:.*\/)?README)/, "it watches over you"],
+  [/^\/hooks\//, "it watches over you"],
   [/\/hooks\/[^/]*\b(?:pre-tool-use|permission-request|stop)\b[^/]*$/, "it watches over you"],
 ];
 const protectPaths: PreToolUseHook = async ({ input }, { cwd, files }) => {

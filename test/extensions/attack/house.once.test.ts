@@ -76,7 +76,7 @@ for (const [hook, { tools, runs }] of some(Object.entries(GUARDS))) {
     const readme = readFileSync(join(SHIPPED, "README.md"), "utf8");
     const all = neverOf(hook)!;
     for (const never of all) {
-      const hooks = { [hook]: textOf(hook), "_lib/parts.ts": "export const parts = 1;\n" };
+      const hooks = { [hook]: textOf(hook), "_lib/parts.ts": "export const parts = 1;\n", "README.md": "Ours\n" };
       const found = await attacked({ never, hooks, tools, work: { runs: rounds(12, runs, runs) } });
       assert.deepEqual(kinds(found), []);
     }
