@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { crochetVersion } from "../runtime/version.ts";
 import { isSkipped } from "../hooks/file/file-name.ts";
@@ -14,13 +14,17 @@ import { quietly } from "../core/json.ts";
 
 type Here = ReturnType<typeof lookAround>;
 
-/** What a directory has for us, judged by names alone: nothing in it is run. */
+/** Hooks that many have before they have crochet. */
+const SETTINGS = ".claude/settings.json";
+
+/** What a directory has for us: nothing in it is run. */
 function lookAround(dir: string, env: Environment) {
   return {
     dir,
     agents: agentScripts(dir),
     // There is no such folder, or it may not be read.
     hooks: (quietly(() => readdirSync(join(dir, "hooks"))) ?? []).filter((name) => !isSkipped(name)).length,
+    settings: quietly(() => readFileSync(join(dir, SETTINGS), "utf8"))?.includes('"hooks"') === true,
     standings: standings(dir, env),
     fixtures: fixturesIn(join(dir, FIXTURES)).length,
     key: Boolean(env.ANTHROPIC_API_KEY),
@@ -30,7 +34,8 @@ function lookAround(dir: string, env: Environment) {
 type Next = readonly [command: string, about: string];
 
 /** The three commands that fit what was found, most useful first; `known` are those that are here. */
-function nextCommands({ agents: [agent], hooks, standings, fixtures, key }: Here, known: readonly string[]): Next[] {
+function nextCommands(here: Here, known: readonly string[]): Next[] {
+  const { agents: [agent], hooks, settings, standings, fixtures, key } = here;
   const distrusted = standings.filter(({ state }) => state !== "trusted").map(({ thing }) => thing);
   const script = agent === undefined ? "" : `${agent} `;
   const all: (Next | false)[] = [
@@ -38,6 +43,8 @@ function nextCommands({ agents: [agent], hooks, standings, fixtures, key }: Here
     ["crochet init", "an agent, a hook and a test that run at once"],
     distrusted.length > 0 && ["crochet trust", `let ${distrusted.join(", ")} run, after a look`],
     fixtures > 0 && ["crochet replay", "run the recorded agents again, without a model"],
+    settings && known.includes("hooks check") &&
+    [`crochet hooks check ${SETTINGS}`, "what is wrong with hooks of Claude Code, in a scratch project"],
     key && [`crochet run ${script}"say hello"`, agent === undefined ? "the built-in coding agent" : "run the agent"],
     hooks > 0 && ["crochet hooks", "which hooks load, in which order, and why not"],
     !key && ["crochet doctor", "what is missing here, and how to fix it"],

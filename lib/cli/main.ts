@@ -25,7 +25,9 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
   return await guarded(args, io, async () => {
     const [name, ...rest] = args;
     if (name === undefined || name === "--json") {
-      return (await import("./_welcome.ts")).welcome(name, io, Object.keys(await commands()));
+      const ofHooks = Object.keys(await (await import("./kit/extension.ts")).addedTo("hooks"));
+      const known = [...Object.keys(await commands()), ...ofHooks.map((action) => `hooks ${action}`)];
+      return (await import("./_welcome.ts")).welcome(name, io, known);
     }
     if (name === "help" && rest.length > 0) return await main([...rest, "--help"], io);
     if (name === "--help" || name === "-h" || name === "help") {

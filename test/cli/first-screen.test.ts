@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { welcome } from "../../lib/cli/_welcome.ts";
 import { main } from "../../lib/cli/main.ts";
 import { trust } from "../../lib/hooks/hook-trust.ts";
 import { scriptedServer } from "../../lib/testing/server.ts";
@@ -42,6 +43,16 @@ test("crochet alone counts what is there, and offers the commands that fit it", 
   assert.match(after, /hooks +2 in hooks\/, \.claude\/settings\.json\n/);
   assert.deepEqual(next(after), ["crochet replay", 'crochet run agent.ts "say hello"', "crochet hooks"]);
   assert.doesNotMatch(after, /sk-secret/);
+});
+
+test("crochet alone offers to check the hooks of Claude Code, if there are any and the command is here", async () => {
+  const check = "crochet hooks check .claude/settings.json";
+  using here = place({ ".claude/settings.json": '{ "hooks": { "Stop": [] } }' });
+  assert.deepEqual(next((await here.call(main)).out), ["crochet init", "crochet trust", check]);
+  const without = await here.call(async (_, io) => await welcome(undefined, io, ["init", "trust", "hooks"]));
+  assert.deepEqual(next(without.out), ["crochet init", "crochet trust", "crochet hooks add"]);
+  using none = place({ ".claude/settings.json": "{}" });
+  assert.ok(!next((await none.call(main)).out).includes(check));
 });
 
 test("crochet --json and --version print data alone", async () => {
