@@ -91,12 +91,7 @@ async function callEnd(
   }
 }
 
-function read(
-  run: Run,
-  answer: AsyncIterable<ModelEvent>,
-  partial: PartlyUsed,
-  onFirst: (() => void) | undefined,
-): Reply | Promise<Reply> {
+function read(run: Run, answer: AsyncIterable<ModelEvent>, partial: PartlyUsed, onFirst?: () => void) {
   const onDelta = (delta: ReplyDelta) => run.emit(delta);
   return Symbol.iterator in answer
     ? replyFrom(answer as unknown as Iterable<ModelEvent>, onDelta, partial, onFirst)

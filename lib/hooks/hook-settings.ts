@@ -223,9 +223,8 @@ export async function readSettings(file: SettingsFile): Promise<Readonly<Record<
     } catch (error) {
       const { code, message } = error as { code?: string; message: string };
       if (code === "ENOENT" && !file.required) return undefined;
-      throw new Error(
-        `Cannot read the settings as ${code === "EISDIR" ? "that is a folder: name its settings.json" : message}`,
-      );
+      const why = code === "EISDIR" ? "that is a folder: name its settings.json" : message;
+      throw new Error(`Cannot read the settings as ${why}`);
     }
   }
   if (text.trim() === "") return {};

@@ -111,6 +111,12 @@ test("what a judge throws leaves all that had not settled as 'cannot run', in ev
   assert.deepEqual([data.code, text.code, text.err], [2, 2, "crochet: no disk\n"]);
   assert.deepEqual(json.items.map(({ word }: Item) => word), ["held", "cannot run"]);
   assert.match(xml, /<error type="cannot run" message="no disk"\/>/);
+  const late = await reportsOf((_, __, judge) => {
+    judge.plan("a");
+    judge.settle({ name: "a", word: "held" });
+    return Promise.reject(new Error("no page"));
+  });
+  assert.deepEqual([late.data.code, late.json.items[1]], [2, { name: "judged", word: "cannot run", why: "no page" }]);
   const unplanned = await reportsOf(() => Promise.reject(new Error("nothing here")));
   assert.deepEqual(unplanned.json.items, [{ name: "judged", word: "cannot run", why: "nothing here" }]);
   assert.equal((await reportsOf(() => Promise.resolve())).data.code, 2);

@@ -79,10 +79,10 @@ export function judgingCommand(usage: Usage, noun: string, work: JudgingWork): C
   return Object.assign(made, { judges: true });
 }
 
-/** What an error left: of a plan, all that has not settled; without one, the command itself. */
+/** What an error left: of a plan, all that has not settled; if there is none, the command itself. */
 function stopped(planned: readonly string[], settled: readonly Item[], name: string, why: string): Item[] {
   const left = planned.filter((one) => settled.every((item) => item.name !== one));
-  return (planned.length > 0 ? left : [name]).map((one) => ({ name: one, word: "cannot run", why }));
+  return (left.length > 0 ? left : [name]).map((one) => ({ name: one, word: "cannot run", why }));
 }
 
 function asData({ word, planned, items }: Verdict, more: object): object {

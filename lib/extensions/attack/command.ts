@@ -54,9 +54,7 @@ const USAGE: Usage = {
 export default judgingCommand(USAGE, "property", async ({ words, flags }, io, judge) => {
   const folder = words.length === 1 ? hooksIn(resolve(io.cwd, words[0]!)) : undefined;
   const { script = folder, words: rest } = scriptAndWords(folder === undefined ? words : [], words, io);
-  if (rest.length > 0) {
-    throw new UsageError(`Cannot attack '${rest[0]}' as ${noSubject(resolve(io.cwd, rest[0]!), io)}`);
-  }
+  if (rest.length > 0) throw new UsageError(`Cannot attack '${rest[0]}' as ${noSubject(rest[0]!, io)}`);
   const asked = askedBy(flags, io);
   const hosts = await hostsIn(flags, folder, asked.never, io);
   judge.plan(...asked.never.flatMap((never) => [never, ...hosts.map(({ name }) => `${never} in ${name}`)]));
@@ -105,8 +103,9 @@ export default judgingCommand(USAGE, "property", async ({ words, flags }, io, ju
   return { seed: asked.work.seed };
 });
 
-/** Why a path is nothing to attack, and what is. */
-function noSubject(path: string, { cwd }: Io): string {
+/** Why a word names nothing to attack, and what does. */
+function noSubject(word: string, { cwd }: Io): string {
+  const path = resolve(cwd, word);
   if (existsSync(path)) return `it is not a script: ${USAGE.example}`;
   const beside = (quietly(() => readdirSync(dirname(path))) ?? []).map((name) => join(dirname(path), name));
   const near = nearest(path, beside.filter(isHooks), 2);
