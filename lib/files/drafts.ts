@@ -69,17 +69,29 @@ export function writing(path: string, write: () => void): void {
 
 /** What went wrong with a file; for a refusal of the system which file, and the fix. */
 export function wordsOf(error: unknown, file?: string): string {
-  const { code, path, dest, message = String(error) } = (error ?? {}) as { [about: string]: string | undefined };
-  const what = file ?? dest ?? path ?? "the output";
-  if (code === "ENOSPC" || code === "EDQUOT") {
-    return `Cannot write ${what} as the disk is full: make room, then try again`;
-  }
-  if (code === "EROFS") return `Cannot write ${what} as that file system is read-only: work somewhere else`;
-  if (code === "EACCES" || code === "EPERM") {
-    return `Cannot open ${what} as that is not permitted: look at its owner and mode`;
-  }
-  return message;
+  const { code = "", path, dest, message = String(error) } = (error ?? {}) as { [about: string]: string | undefined };
+  const verb = Object.hasOwn(REFUSALS, code) ? REFUSALS[code]![1] : undefined;
+  return verb === undefined ? message : `Cannot ${verb} ${file ?? dest ?? path ?? "the output"} as ${refusalOf(error)}`;
 }
+
+/** Why the system refused a file, in words that follow "as". */
+export function refusalOf(error: unknown): string {
+  const { code = "", message = String(error) } = (error ?? {}) as { [about: string]: string | undefined };
+  return Object.hasOwn(REFUSALS, code) ? REFUSALS[code]![0] : message;
+}
+
+const FULL = ["the disk is full: make room, then try again", "write"] as const;
+const FORBIDDEN = ["that is not permitted: look at its owner and mode", "open"] as const;
+/** By code: the words, and what could not be done, if that needs to be said. */
+const REFUSALS: { readonly [code: string]: readonly [words: string, verb?: "write" | "open"] } = {
+  ENOSPC: FULL,
+  EDQUOT: FULL,
+  EROFS: ["that file system is read-only: work somewhere else", "write"],
+  EACCES: FORBIDDEN,
+  EPERM: FORBIDDEN,
+  ENOENT: ["there is no such file"],
+  EISDIR: ["that is a folder"],
+};
 
 /** Gives a file its name, unless another process took the name meanwhile. */
 function name(draft: string, path: string): void {

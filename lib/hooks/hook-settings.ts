@@ -3,6 +3,7 @@ import { EVENTS } from "../core/events.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { isObject } from "../core/json.ts";
 import { EVENT_NAMES, kebab, pascal, resolveEvent } from "../core/names.ts";
+import { refusalOf } from "../files/drafts.ts";
 import { nearest } from "../input/nearest.ts";
 import { decide, matchesIf, type Permissions } from "../permissions/rules.ts";
 import { type Environment, shortPath } from "./file/user-places.ts";
@@ -221,10 +222,10 @@ export async function readSettings(file: SettingsFile): Promise<Readonly<Record<
     try {
       text = readFileSync(file.path, "utf8");
     } catch (error) {
-      const { code, message } = error as { code?: string; message: string };
+      const { code } = error as { code?: string };
       if (code === "ENOENT" && !file.required) return undefined;
-      const why = code === "EISDIR" ? "that is a folder: name its settings.json" : message;
-      throw new Error(`Cannot read the settings as ${why}`);
+      const fix = code === "EISDIR" ? ": name its settings.json" : "";
+      throw new Error(`Cannot read the settings as ${refusalOf(error)}${fix}`);
     }
   }
   if (text.trim() === "") return {};

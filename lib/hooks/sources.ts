@@ -4,6 +4,7 @@ import { present } from "../core/json.ts";
 import { makeOnce } from "../core/maps.ts";
 import type { HookRecord } from "../core/hook.ts";
 import { readBrought } from "../files/confine.ts";
+import { refusalOf } from "../files/drafts.ts";
 import type { Permissions } from "../permissions/rules.ts";
 import { holdsHooks } from "./discover.ts";
 import { parseFileName } from "./file/file-name.ts";
@@ -186,7 +187,7 @@ export class HookSources {
     } catch (error) {
       const missing = (error as { code?: string }).code === "ENOENT";
       if (missing && !required) return source;
-      const problem = `Cannot read '${path}': ${missing ? "there is no such file" : (error as Error).message}`;
+      const problem = `Cannot read '${path}': ${refusalOf(error)}`;
       return { ...source, problem };
     }
   }

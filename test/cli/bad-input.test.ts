@@ -37,7 +37,7 @@ const CASES: readonly (readonly [args: readonly string[], code: number, words: R
   [["run", "syntax.ts", "hi"], 1, /Cannot load '.*syntax\.ts' as .*syntax\.ts:\d+:\d+/],
   [["run", "throws.ts", "hi"], 1, /Cannot load '.*throws\.ts' as no luck: .*throws\.ts:1:\d+/],
   [["run"], 2, /no prompt: crochet run "/],
-  [["run", "--settings", "none.json", "hi"], 2, /--settings none\.json as ENOENT/],
+  [["run", "--settings", "none.json", "hi"], 2, /--settings none\.json as there is no such file/],
   [["run", "--settings", "bad.json", "hi"], 2, /--settings bad\.json as .* line 1, column/],
   [["run", "--hooks", "none", "hi"], 2, /Cannot take hooks from 'none'/],
   [["run", "--cwd", "none", "hi"], 2, /no such directory/],

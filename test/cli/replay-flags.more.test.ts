@@ -172,7 +172,7 @@ test("replay refuses a JUnit report that cannot be written before anything runs"
   assert.match(readFileSync(join(w.cwd, "reports/new/b.xml"), "utf8"), /<testcase classname="fixtures" name="b"/);
   const { code, out, err } = await w.call(replay, "--trust", "--junit", "reports");
   assert.deepEqual([code, out], [2, ""]);
-  assert.match(err, /^crochet: Cannot write --junit reports as EISDIR.*: name a file that can be written\n$/);
+  assert.match(err, /^crochet: Cannot write --junit reports as that is a folder: name a file that can be written\n$/);
 });
 
 test("fixtures of one name in several packages are reported by their paths, which name them", async () => {

@@ -76,7 +76,7 @@ test("missing settings are fine; a missing file that was named is a problem", as
   using empty = await project({ [P]: " \n" });
   assert.deepEqual([empty.records, empty.problems], [[], []]);
   using missing = await project({}, ["gone.json"]);
-  assert.match(messages(missing)[0]!, /^gone\.json: Cannot read the settings as ENOENT/);
+  assert.match(messages(missing)[0]!, /^gone\.json: Cannot read the settings as there is no such file/);
 });
 
 test("comments and trailing commas are accepted; a mistake is said with its line and drops its file alone", async () => {

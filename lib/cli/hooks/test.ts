@@ -8,6 +8,7 @@ import type { HookEnv, HookRecord } from "../../core/hook.ts";
 import { isObject, parsed } from "../../core/json.ts";
 import { ownEvent } from "../../core/names.ts";
 import { absolute } from "../../files/confine.ts";
+import { refusalOf } from "../../files/drafts.ts";
 import { plainFields } from "../../hooks/event-fields.ts";
 import { type HookFile, loadHook, loadMessage, readHookFile } from "../../hooks/discover.ts";
 import { claude } from "../../hooks/hosts/claude.ts";
@@ -230,7 +231,7 @@ async function readInput(from: string, io: Io): Promise<Json> {
   try {
     text = from === "-" ? await stdinText() : readFileSync(resolve(io.cwd, from), "utf8");
   } catch (error) {
-    throw new UsageError(`Cannot read --input ${from} as ${(error as Error).message}`);
+    throw new UsageError(`Cannot read --input ${from} as ${refusalOf(error)}`);
   }
   const value = parsed(text);
   if (isObject(value)) return value;

@@ -1,5 +1,6 @@
 import { appendFileSync, readFileSync, statSync } from "node:fs";
 import { relative, resolve } from "node:path";
+import { refusalOf } from "../../files/drafts.ts";
 import type { Io } from "./io.ts";
 import type { Reporter } from "./report.ts";
 
@@ -88,6 +89,6 @@ function summarise(file: string, title: string, text: string, { err, hide }: Rep
   try {
     appendFileSync(file, `### ${title}\n\n${fence}\n${shown}${cut}\n${fence}\n\n`);
   } catch (error) {
-    err(`crochet: Cannot write the summary ${file} as ${(error as Error).message}\n`);
+    err(`crochet: Cannot write the summary ${file} as ${refusalOf(error)}\n`);
   }
 }

@@ -1,12 +1,11 @@
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { writing } from "../../files/drafts.ts";
+import { refusalOf, wordsOf, writing } from "../../files/drafts.ts";
 import { reportLeft } from "./each-of.ts";
 import { command, type Flags, type TypedFlags, type Usage } from "./flags.ts";
 import { openStep } from "./github.ts";
 import { type Command, type Io, UsageError } from "./io.ts";
 import { armed } from "../../runtime/judging.ts";
-import { wordsOf } from "../../files/drafts.ts";
 import { errorText } from "./process.ts";
 import { type Item, junit, type Verdict, verdictLine, verdictOf } from "./verdict.ts";
 
@@ -98,8 +97,8 @@ function writable(name: "junit" | "summary", flags: Flags["flags"], { cwd }: Io)
     mkdirSync(dirname(file), { recursive: true });
     appendFileSync(file, "");
   } catch (error) {
-    const fix = "name a file that can be written";
-    throw new UsageError(`Cannot write --${name} ${flags[name]} as ${(error as Error).message}: ${fix}`);
+    const [why] = refusalOf(error).split(": ");
+    throw new UsageError(`Cannot write --${name} ${flags[name]} as ${why}: name a file that can be written`);
   }
   return file;
 }
