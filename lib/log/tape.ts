@@ -138,6 +138,9 @@ export function hookLane(lane: string): string {
   return `${lane}:hook`;
 }
 
+/** Stands for what was asked, where only the answer was imported. */
+export const UNRECORDED = "(the request was not recorded)";
+
 /** Whether it was imported from another tool's recording: then it has no end. */
 export function isImported({ source }: Header): boolean {
   return source.startsWith("imported from ");

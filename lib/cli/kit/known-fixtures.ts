@@ -1,7 +1,7 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Agent } from "../../agent/options.ts";
-import { parsed, quietly } from "../../core/json.ts";
+import { quietly } from "../../core/json.ts";
 import { nearest } from "../../input/nearest.ts";
 import { shellWord } from "../../core/shown.ts";
 import { isInside } from "../../files/confine.ts";
@@ -239,14 +239,6 @@ export function fixturesFor(words: readonly string[], io: Io, wanted: FixtureCho
     .map((fixture) => ({ ...fixture, name: nameIn(io.cwd, fixture.folder) }));
 }
 
-export function testCommand(project: string): string {
-  const [file, own] = [join(project, "package.json"), "Bun" in globalThis ? "bun test" : "deno test -A"];
-  const { scripts } = (existsSync(file) ? parsed(readFileSync(file, "utf8")) : undefined) as Scripts ?? {};
-  return scripts?.test === undefined ? own : "npm test";
-}
-
-type Scripts = { readonly scripts?: { readonly test?: string } } | undefined;
-
 /** Whether it is known that this replays a fixture. */
 export function isBy(fixture: Fixture, by: ReplayedBy["by"]): boolean {
   return quietly(() => replayedBy(fixture))?.by === by;
@@ -259,7 +251,7 @@ export function hasCommand(fixture: Fixture): boolean {
 
 /** Whether a command of tests replays it, with all others that they record. */
 export function isOfTests(fixture: Fixture): boolean {
-  return hasCommand(fixture) && isBy(fixture, "test");
+  return isBy(fixture, "test");
 }
 
 /** Whether one of the words names it, and not a folder that it is in. */

@@ -18,7 +18,7 @@ import { type FixtureRun, type ReplayOptions, runFixture } from "../../replay/ru
 import type { ReplayHooks } from "../../replay/run-on-tape.ts";
 import { BUILT_IN } from "../../runtime/importing.ts";
 import { judging } from "../../runtime/judging.ts";
-import { expectTrusted, fixtureAgent, noAgent, testCommand } from "./known-fixtures.ts";
+import { expectTrusted, fixtureAgent, noAgent } from "./known-fixtures.ts";
 import { giftFor, replayOf } from "./extension.ts";
 import { type Flags, numberFlag } from "./flags.ts";
 import type { Annotation } from "./github.ts";
@@ -129,11 +129,6 @@ async function replayedItem(
   }
   if (typed || by === "program") return await commandItem(fixture, flags, io, typed, declared.onDrift);
   if (by === "none") throw noAgent(fixture);
-  if (by === "test") {
-    const fix = `CROCHET_RECORD=1 ${testCommand(fixtureProject(fixture.folder))}`;
-    const why = `It does not say which test asks what is on it: ${fix} has recorded() write that down, once`;
-    return { name, word: "not measured", why };
-  }
   const folder = flags.hooks === undefined ? undefined : resolve(io.cwd, String(flags.hooks));
   const kept = existsSync(fixture.faults) && !flags.verify ? await giftFor("faults", fixture) : undefined;
   const agent = await fixtureAgent(fixture, io.signal).catch((error) => {

@@ -6,14 +6,12 @@ import { canonical, messageText } from "../../log/canonical.ts";
 import { type Header, TAPE_VERSION } from "../../log/entry.ts";
 import { framesOf } from "../../log/frames.ts";
 import { fromBody, noRequest } from "../../replay/tape-request.ts";
-import { type Attempt, type Call, KEPT_HEADERS, MAIN, type Tape, type TapeEvent } from "../../log/tape.ts";
+import { type Attempt, type Call, KEPT_HEADERS, MAIN, type Tape, type TapeEvent, UNRECORDED } from "../../log/tape.ts";
 import { ImportRefused } from "../../replay/accumulate.ts";
 import { accumulate, isStream, streamed } from "./accumulate.ts";
 import type { Exchange } from "./exchange.ts";
 import { answerOf, apiOf, requestOf as openaiRequest } from "./openai.ts";
 import type { Recording } from "./read-recording.ts";
-
-const UNRECORDED = "(the request was not recorded)";
 
 /**
  * Makes a tape of the calls of the Messages API and of OpenAI's APIs in a recording. The attempts of one call of the

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
+import { textOf } from "../../core/messages.ts";
 import { shellWord } from "../../core/shown.ts";
 import { git } from "../../process/git.ts";
 import type { DriftReport } from "../../replay/drift/drift-report.ts";
@@ -11,7 +12,7 @@ import { besideTape, keepFiles, type LeftOut } from "../../replay/record/keep-fi
 import { sourceOf } from "../../replay/record/seen-wire.ts";
 import { placer, placesHere } from "../../log/redact/places.ts";
 import { redactor } from "../../log/redact/redact.ts";
-import type { Tape } from "../../log/tape.ts";
+import { type Call, isImported, type Tape, UNRECORDED } from "../../log/tape.ts";
 import { checkWritable, writeTape } from "../../replay/write-tape.ts";
 import { asksModel } from "../../replay/requests/api.ts";
 import { endedEarly, type ProgramEnd, type ProgramOptions, runCommand } from "./start-command.ts";
@@ -280,10 +281,23 @@ export async function recordedTape({ name, tape: path }: Fixture): Promise<Tape>
     );
   }
   const tape = await readTape(path);
-  if (tape.calls.some(({ sent }) => sent)) return tape;
+  const calls = isImported(tape.header) ? tape.calls.map(asAsked) : tape.calls;
+  if (calls.some(({ sent }) => sent)) return { ...tape, calls };
   throw new TapeError(
-    `Cannot serve ${name} as it was recorded from an agent of crochet: crochet replay ${shellWord(name)}`,
+    isImported(tape.header)
+      ? `Cannot serve ${name} as its recording has no answer of the Messages API with its request: let a test replay it, by replay(agent, "${name}")`
+      : `Cannot serve ${name} as it was recorded from an agent of crochet: crochet replay ${shellWord(name)}`,
   );
+}
+
+/** An imported call as a program asks it. Answers of OpenAI's APIs are kept as an agent reads them, and cannot be sent. */
+function asAsked(call: Call): Call {
+  const { request: { model, params, system, tools, messages }, attempts } = call;
+  const isKept = attempts.every(({ status }) => status !== undefined) && textOf(messages[0]!) !== UNRECORDED;
+  if (call.sent || !isKept) return call;
+  const lists = Object.entries({ system, tools }).filter(([, list]) => list.length > 0);
+  const body = { model, ...params, ...Object.fromEntries(lists), messages };
+  return { ...call, sent: { api: "anthropic", method: "POST", path: "/v1/messages", headers: {}, body } };
 }
 
 const NO_NETWORK = "refused, as a replay uses no network";
@@ -301,7 +315,8 @@ export async function replayIn(
   const { env } = options;
   const over = new AbortController();
   const here = worksHere(tape.header);
-  const was = tape.end?.end;
+  // A recording that no program ended was closed, which says nothing of one.
+  const was = tape.header.command && tape.end?.end;
   // What ended the program then is not there now: its tape ends where it was ended.
   const isCut = was !== undefined && CUT.test(was);
   const replayer = new Replayer(tape, {
