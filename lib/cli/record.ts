@@ -20,7 +20,10 @@ import { trustRecorded } from "./kit/known-fixtures.ts";
 import { expectGiven, runGift, type RunGifts } from "./kit/run-gifts.ts";
 import { commandBehind, refuseOther } from "./kit/behind-dashes.ts";
 import { command, type Flags, type Usage } from "./kit/flags.ts";
-import { present } from "../core/json.ts";
+import { objectOf, parsed, present } from "../core/json.ts";
+import { ownArgv } from "../hooks/own-command.ts";
+import { runProcess } from "../process/process.ts";
+import type { ReplayedItem } from "./kit/replay-table.ts";
 import { toolRow } from "../input/tool-table.ts";
 import { asUsage, EXIT, type Io, UsageError } from "./kit/io.ts";
 import { PROOF, runsAgain } from "./kit/programs.ts";
@@ -135,9 +138,7 @@ export default command(USAGE, async (typed, io) => {
   const { header, calls } = await readTape(fixtureAt(folder).tape);
   const isOver = flags.once === true || result.stop === "aborted" || io.signal.aborted;
   if (!isOver && happensAgain(header, events)) io.err(`${runsAgain(" outside this directory")}\n`);
-  const again = isOver
-    ? undefined
-    : await judgedFixture({ ...fixtureAt(folder), name: nameIn(io.cwd, folder) }, {}, { trust: flags.trust }, io);
+  const again = isOver ? undefined : await replayedAnew(folder, script, flags, io);
   const isFailed = again?.word === "broken";
   const proof = isFailed ? "broken" : again?.word === "held" ? "held" : "open";
   if (flags.json) io.data({ fixture, stop: result.stop, calls: report.calls.live, ms, proof });
@@ -153,6 +154,23 @@ export default command(USAGE, async (typed, io) => {
   if (again?.why !== undefined) io.err(`  ${again.why.replaceAll("\n", "\n  ")}\n`);
   return result.stop === "error" || result.stop === "aborted" || isFailed ? EXIT.failed : EXIT.ok;
 });
+
+/** Replays a recording as `crochet replay` will: a script is loaded anew, as it may say something else each time. */
+async function replayedAnew(
+  folder: string,
+  script: string | undefined,
+  { trust }: Flags["flags"],
+  io: Io,
+): Promise<Pick<ReplayedItem, "word" | "why"> | undefined> {
+  const name = nameIn(io.cwd, folder);
+  const loadsNothing = script === undefined || io.runsHere;
+  if (loadsNothing) return await judgedFixture({ ...fixtureAt(folder), name }, {}, { trust }, io);
+  const [command, ...args] = ownArgv("cli/main", "replay", name, "--json", ...trust === true ? ["--trust"] : []);
+  const { stdout, stderr } = await runProcess({ command, args, cwd: io.cwd, env: io.env, signal: io.signal });
+  if (io.signal.aborted) return undefined;
+  const { items: [item] = [] } = objectOf(parsed(stdout)) as { items?: readonly ReplayedItem[] };
+  return item ?? { word: "broken", why: stderr.trim() };
+}
 
 /** Whether a replay runs a tool that may reach out of its copy of the files: a shell, or one of the agent's own. */
 function happensAgain({ tools, mcp }: ResultsKept, events: readonly RunEvent[]): boolean {

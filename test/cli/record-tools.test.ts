@@ -44,3 +44,15 @@ test("replay --verify of an unchanged 'record --tools' holds, whatever its run w
   assert.equal(code, 1);
   assert.match(out, /tool: result\.content of Read is not what was recorded[^]*- .*white\n.*\+ .*blue/);
 });
+
+// Kills: the proof of an agent on the module that was loaded for its recording, and one whose failure is ignored.
+test("record says that an agent does not replay whose script says something else each time it is loaded, with 1", async () => {
+  await using server = await scriptedServer([{ text: "brewed" }]);
+  using here = place({ "hooks/stop.ts": HOOK });
+  here.put({ "agent.ts": agentOn(server, "ID").replace('"ID"', "`You are ${crypto.randomUUID()}.`") });
+  here.given.processes = true;
+  const { code, out, err } = await here.main(["record", "agent.ts", "brew"]);
+  assert.equal(code, 1, out + err);
+  assert.match(out, /^recorded fixtures\/brew: done, .*, but it does not replay unchanged: declare what differs/);
+  assert.match(err, /^ {2}prompt: system is not what was recorded[^]*- You are .*\n.*\+ You are /);
+});

@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { filesUnder, LIB } from "./_files.ts";
 
 /** How it is declared, passed on in a type, and read. */
-const READ = /readonly runsHere\?: boolean|\| "runsHere"|const \{[^}]*\brunsHere\b[^}]*\} = this\.|if \(runsHere\)/;
+const READ =
+  /readonly runsHere\?: boolean|\| "runsHere"|const \{[^}]*\brunsHere\b[^}]*\} = this\.|if \(runsHere\)|\|\| io\.runsHere;/;
 
 // Kills: `runsHere: true` in the Io of the command line, whose runs then share what a module remembers.
 test("nothing in lib says that runs are made in the process of the command: tests alone do", () => {

@@ -194,7 +194,7 @@ async function recordRun(files: Record<string, string>, tape: string, origin: Or
     const alone = denoFlags().length === 0 ? files : { ...files, "deno.json": '{ "nodeModulesDir": "manual" }' };
     for (const [path, text] of Object.entries(alone)) writeNew(join(dir, path), text, []);
     linkPackages(dir, origin);
-    const [runtime, ...args] = ownArgv("cli/main", "record", "agent.ts", PROMPT, "--fixture", FIXTURE);
+    const [runtime, ...args] = ownArgv("cli/main", "record", "agent.ts", PROMPT, "--fixture", FIXTURE, "--once");
     const { code, stderr } = await runProcess({ command: runtime, args, cwd: dir, env, signal: io.signal });
     if (code !== 0) throw new Error(`Cannot record the first run: ${stderr.trim().split("\n")[0]}`);
     server.done();
