@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import type { Fixture } from "../replay/fixture.ts";
+import type { ReplayedBy } from "../replay/replayed-by.ts";
 import { refuseInCi } from "../replay/tape-options.ts";
 import { eachOf, ProgressLine } from "./kit/each-of.ts";
 import {
@@ -13,6 +14,7 @@ import {
   isNamed,
   isOfTests,
   noFixtures,
+  NOT_OF_TESTS,
 } from "./kit/known-fixtures.ts";
 import { expectGiven } from "./kit/run-gifts.ts";
 import { giftOf } from "./kit/extension.ts";
@@ -134,7 +136,7 @@ async function replayFixtures(
     const named = (word?: string) => {
       if (word !== undefined && (typed || fixturesNamed(word, io).length === 0)) return undefined;
       const all = word === undefined ? words : [word, ...words];
-      const fixtures = fixturesFor(all, io);
+      const fixtures = askedOf(["test", "none"], fixturesFor(all, io), all, "faults", io);
       expectTrusted(fixtures, flags, io);
       return fixtures;
     };
@@ -152,7 +154,9 @@ async function replayFixtures(
   const normalise = flags.normalise === undefined ? {} : (await import("./record.ts")).normaliserAsked(flags.normalise);
   const left = logged.length > 0 && words.length === 0 ? [] : fixturesLeft(words, io);
   const there = words.filter((word) => fixturesLeft([word], io).length === 0);
-  const named = there.length > 0 ? fixturesFor(there, io) : words.length + logged.length > 0 ? [] : allFixtures(io);
+  const found = there.length > 0 ? fixturesFor(there, io) : words.length + logged.length > 0 ? [] : allFixtures(io);
+  const ofAgents = NOT_OF_TESTS.find((flag) => flags[flag] !== undefined);
+  const named = ofAgents && !typed ? askedOf(["test"], found, words, ofAgents, io) : found;
   const served = named.filter((one) => !isNamed(one, words, io) && isBy(one, "none")).map(({ name }) => name);
   const fixtures = [...logged, ...named.filter(({ name }) => !served.includes(name)), ...left];
   // Nothing that ran is nothing that holds.
@@ -178,6 +182,23 @@ async function replayFixtures(
   unreached.forEach(judge.settle);
   io.out(itemsText([...items, ...unreached], flags, coloursFor(io.tty, io.env), served, typed !== undefined));
   return served.length > 0 ? { served } : undefined;
+}
+
+/** Leaves out, and says, what nobody named and a flag cannot be asked of, by who replays it. @throws {UsageError} if that is all */
+function askedOf(
+  kinds: readonly ReplayedBy["by"][],
+  found: readonly Fixture[],
+  words: readonly string[],
+  flag: string,
+  io: Io,
+): readonly Fixture[] {
+  const left = found.filter((one) => !isNamed(one, words, io) && kinds.some((by) => isBy(one, by)));
+  if (left.length === 0) return found;
+  const names = left.map(({ name }) => name).join(", ");
+  const why = `with --${flag} as neither an agent nor a program here asks what is on it: ${names}`;
+  if (left.length === found.length) throw new UsageError(`Cannot replay ${why}`);
+  io.err(`crochet: not replayed ${why}\n`);
+  return found.filter((one) => !left.includes(one));
 }
 
 /** @throws {UsageError} if there is no hook to load: that would look like hooks that allow everything */

@@ -249,6 +249,9 @@ export function hasCommand(fixture: Fixture): boolean {
   return commandOf(fixture).length > 0;
 }
 
+/** Flags of a replay that need an agent: what a test asks is up to its test. */
+export const NOT_OF_TESTS: readonly string[] = ["hooks", "normalise", "verify", "wire"];
+
 /** Whether a command of tests replays it, with all others that they record. */
 export function isOfTests(fixture: Fixture): boolean {
   return isBy(fixture, "test");

@@ -12,7 +12,7 @@ import { type Fixture, fixtureProject, FIXTURES, inScratch } from "../../replay/
 import { type OnDrift, refuseInCi } from "../../replay/tape-options.ts";
 import type { Flags } from "./flags.ts";
 import { type Io, UsageError } from "./io.ts";
-import { commandOf, expectTrusted } from "./known-fixtures.ts";
+import { commandOf, expectTrusted, NOT_OF_TESTS } from "./known-fixtures.ts";
 import { wordsOf } from "../../files/drafts.ts";
 import { itemOf, pointOf, secondsAsked, wordOf } from "./replay-one.ts";
 import type { ReplayedItem } from "./replay-table.ts";
@@ -62,7 +62,7 @@ async function judged(tests: Tests, flags: Flags["flags"], io: Io, onDrift?: OnD
     points: item.word === "held" ? [] : [pointOf(item, fixture)],
   });
   try {
-    const given = ["hooks", "normalise", "verify", "wire"].find((name) => flags[name] !== undefined);
+    const given = NOT_OF_TESTS.find((name) => flags[name] !== undefined);
     if (given !== undefined) throw new UsageError(`Cannot replay with --${given} what a test asks: leave it out`);
     expectTrusted(fixtures, flags, io);
     // A test that replays what tests record starts itself without end.

@@ -7,7 +7,7 @@ import { readTape } from "../../replay/read-tape.ts";
 import { search as searchTape, type SearchResult } from "./search-faults.ts";
 import { ProgressLine } from "../../cli/kit/each-of.ts";
 import { apart, faultProcesses, type TrialOf } from "./fault-process.ts";
-import { isBy, mistyped, nearFixture } from "../../cli/kit/known-fixtures.ts";
+import { isBy, mistyped, nearFixture, noAgent } from "../../cli/kit/known-fixtures.ts";
 import { numberFlag } from "../../cli/kit/flags.ts";
 import { type Io, UsageError } from "../../cli/kit/io.ts";
 import { wordsOf } from "../../files/drafts.ts";
@@ -77,6 +77,7 @@ const search: Faults["search"] = async (find, flags, io, judge, typed) => {
   using processes = faultProcesses(io);
   const ofAgent = apart(processes, io.cwd, flags.wire === true);
   const sought = async (fixture: Fixture): Promise<SearchOutcome> => {
+    if (!typed && (isBy(fixture, "test") || isBy(fixture, "none"))) throw noAgent(fixture);
     const command = typed || isBy(fixture, "program")
       ? await (await giftFor("programs", fixture)).search(fixture, io, typed)
       : undefined;

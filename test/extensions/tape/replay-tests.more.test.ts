@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { RUNTIME } from "../../_runtime.ts";
 import { RECORD, two } from "./_recorded.ts";
 
 test("crochet replay runs the tests of recorded() once for all their fixtures, and tells what drifts", async () => {
@@ -16,6 +17,26 @@ test("crochet replay runs the tests of recorded() once for all their fixtures, a
   );
   const { out } = await it.crochet(["fixtures", "ls"]);
   assert.match(out, /^sun .*(?:bun|deno) test/m);
+});
+
+test("--faults and --verify leave out what tests ask, and say so; named, it cannot run", async () => {
+  await using it = await two();
+  const [first = "", ...rest] = readFileSync(it.tape("sun"), "utf8").split("\n");
+  const { tests: _, ...header } = JSON.parse(first);
+  const command = [...RUNTIME, "-e", "0"];
+  it.put({ "fixtures/own/tape.jsonl": [JSON.stringify({ ...header, command }), ...rest].join("\n") });
+  for (const flag of [["--faults", "2"], ["--verify"]]) {
+    const all = await it.replayed([...flag, "--trust"]);
+    assert.deepEqual(all.words.map(([name]) => name), ["own"], all.err);
+    assert.match(
+      all.err,
+      /^crochet: not replayed with --\w+ as neither an agent nor a program here asks .*: rain, sun$/m,
+    );
+    const named = await it.replayed(["sun", ...flag, "--trust"]);
+    assert.deepEqual([named.code, named.words], [2, [["sun", "cannot run"]]], named.err);
+    const both = await it.crochet(["replay", "rain", "sun", ...flag, "--json"]);
+    assert.equal(both.code, 2);
+  }
 });
 
 test("crochet replay --update has tests record what drifts, at their address, and no other time", async () => {
