@@ -6,7 +6,7 @@ import { asNamedHere, type Places } from "../../log/redact/places.ts";
 import { mapTexts, placeholdersIn, type Redactor, redactor } from "../../log/redact/redact.ts";
 import { inForm } from "../../log/recorded-reply.ts";
 import type { Attempt, Sent, Tape } from "../../log/tape.ts";
-import { asksModel, mapSent } from "../../replay/requests/api.ts";
+import { asksModel, mapSent, modelCalls } from "../../replay/requests/api.ts";
 import { type Incoming, sendError } from "../../replay/requests/listen.ts";
 import { sentMasks } from "./mask.ts";
 import { type MatchOptions, SentMatcher } from "../../replay/requests/match-request.ts";
@@ -127,7 +127,8 @@ export class Replayer {
       calls: { recorded: served + unused.length, served, live: 0 },
       ...(stale > 0 && { stale }),
       normalise: header.normalise ?? [],
-      price: { update: priceOf(unused, divergences), whole: wholePrice(this.#tape) },
+      // A program is recorded from its start on.
+      price: { update: priceOf(modelCalls(this.#tape), divergences), whole: wholePrice(this.#tape) },
       notes: [...this.notes, ...(rules.length > 0 ? [`not compared: ${rules.join(", ")}`] : [])],
       renew,
     };

@@ -366,7 +366,7 @@ export async function replayIn(
     return {
       report: {
         ...report,
-        ...(differs && { files, ...(printed && { printed }), price: { ...report.price, update: report.price.whole } }),
+        ...(differs && { files, ...(printed && { printed }) }),
         ok: isAsked && !differs,
         notes: [...report.notes, ...notes],
       },

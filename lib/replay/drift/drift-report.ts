@@ -57,8 +57,9 @@ export function staleText(stale: number): string {
 
 /** A report of a run that was recorded again, by so many calls: nothing of it differs any more. */
 export function renewed(was: DriftReport, live: number): DriftReport {
+  const { stale: _, printed: __, mcp: ___, ...kept } = was;
   const calls = { ...was.calls, served: 0, live };
-  return { ...was, ok: true, mode: "update", divergences: [], tools: [], files: [], unused: [], calls };
+  return { ...kept, ok: true, mode: "update", divergences: [], tools: [], files: [], unused: [], calls };
 }
 
 /** What it takes to record again: what was recorded and is not served is known, what a lane asks for beyond it is not. */
@@ -71,7 +72,7 @@ export function renewalText(
   const asked = divergences.filter(({ cause, call }) => cause !== "rule" && (cause !== "hook" || call !== undefined));
   const beyond = asked.some(({ lane }) => !unused.some((call) => call.startsWith(`${lane}#`)));
   if (!beyond) return priceText(price.update);
-  const known = unused.length === 0 ? "" : `${priceText(price.update)}, and `;
+  const known = price.update.calls === 0 ? "" : `${priceText(price.update)}, and `;
   return `${known}calls that were never recorded, price unknown`;
 }
 
@@ -230,7 +231,7 @@ export interface DriftReport {
   readonly continued?: { readonly kept: { readonly [lane: string]: number }; readonly anew: readonly string[] };
   /** Differences that were declared not to count. */
   readonly normalise: readonly Normaliser[];
-  /** What it costs, at list price, to record again what was not served, and all of it. */
+  /** What it costs, at list price, to record again: what was not served, of another program its whole run; and all of it. */
   readonly price: { readonly update: Price; readonly whole: Price };
   readonly notes: readonly string[];
   /** The command that records again what has drifted. @default `crochet replay <tape> --update` */

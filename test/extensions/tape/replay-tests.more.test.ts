@@ -115,4 +115,8 @@ test("crochet replay --review accepts once what changed in two fixtures of one t
   assert.deepEqual([reviewed.code, reviewed.out.match(/: accepted, 1 reply stale$/gm)?.length], [0, 2], reviewed.out);
   assert.equal((await it.replayed([], now)).code, 0);
   assert.equal((await it.replayed(["--no-stale"], now)).code, 1);
+  const renewed = await it.crochet(["replay", "--update"], { ...now, ANTHROPIC_BASE_URL: it.url });
+  assert.match(renewed.err, /^recording rain again: 1 call, [1-9].*\nrecording sun again: 1 call, [1-9]/);
+  assert.doesNotMatch(renewed.out, /stale/, "what is recorded again is fresh");
+  assert.equal((await it.replayed(["--no-stale"], now)).code, 0);
 });
