@@ -43,7 +43,7 @@ export function messagesAt(
   const last = messages.at(-1);
   if (messages.length < kept || last!.content.length < blocks) {
     throw new TypeError(
-      `Cannot continue the run of '${id}' as its transcript is gone: keep transcripts where the journal is kept`,
+      `Cannot continue the run of '${id}' as its log is gone: keep logs where the journal is kept`,
     );
   }
   return [...messages.slice(0, -1), { ...last!, content: last!.content.slice(0, blocks) }];

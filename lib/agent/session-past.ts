@@ -49,7 +49,7 @@ function pastOf(from: string, transcript: Transcript, fork: RunOptions["fork"]):
     forked ? transcript.full.slice(0, lengthAt(transcript, from, fork)) : transcript.messages,
   );
   const damage = invalidConversation(messages);
-  if (damage !== undefined) throw new TypeError(`Cannot resume '${from}' as its transcript is damaged: ${damage}`);
+  if (damage !== undefined) throw new TypeError(`Cannot resume '${from}' as its log is damaged: ${damage}`);
   const isCopied = forked || transcript.isElsewhere === true;
   return { from, forked, isCopied, messages, model: transcript.model, transcript };
 }
@@ -73,5 +73,5 @@ function lengthAt({ full, checkpoints }: Transcript, from: string, at: number | 
   const found = checkpoints.find((c) => c.id === at);
   if (found) return found.at;
   const known = checkpoints.map((c) => c.id).join(", ") || "none";
-  throw new TypeError(`Cannot fork '${from}' at '${at}' as there is no such checkpoint: its checkpoints are ${known}`);
+  throw new TypeError(`Cannot fork '${from}' at '${at}' as it has no such point: it has ${known}`);
 }

@@ -209,7 +209,7 @@ async function claimed(store: SessionStore, id: string) {
   if (stored) return { stored, release };
   await release();
   throw new ToolError(
-    `Cannot resume agent '${id}' as there is no transcript of that id: take the id from its report, or start another`,
+    `Cannot resume agent '${id}' as there is no log of that id: take the id from its report, or start another`,
     { code: "unknown_agent" },
   );
 }

@@ -184,7 +184,7 @@ async function replayFixtures(
   return served.length > 0 ? { served } : undefined;
 }
 
-/** Leaves out, and says, what nobody named and a flag cannot be asked of, by who replays it. @throws {UsageError} if that is all */
+/** Leaves out, and says, what no word names and a flag does not work on, by who replays it. @throws {UsageError} if that is all */
 function askedOf(
   kinds: readonly ReplayedBy["by"][],
   found: readonly Fixture[],

@@ -136,7 +136,7 @@ test("S0.26: messages that are no conversation, or that another session has, are
     [messages, { id: "taken" }, /Cannot resume messages as 'taken', which is stored already: leave the id out/],
     [messages, { resume: "taken" }, /Cannot resume both an id and messages/],
     [[{ role: "user", content: "text" }], {}, /messages\.0 is not a message/],
-    [[messages[1]], {}, /Cannot resume 'the messages' as its transcript is damaged: messages\.0 has role assistant/],
+    [[messages[1]], {}, /Cannot resume 'the messages' as its log is damaged: messages\.0 has role assistant/],
     ["taken", { messages }, /Cannot resume both/],
   ];
   for (const [past, options, message] of wrong) {
@@ -144,7 +144,7 @@ test("S0.26: messages that are no conversation, or that another session has, are
   }
   await assert.rejects(
     helper.fork(messages, "x", { at: "x@2" }),
-    /there is no such checkpoint: its checkpoints are none/,
+    /it has no such point: it has none/,
   );
 });
 
@@ -242,7 +242,7 @@ test("fork() goes on under a new id from a number of messages, a checkpoint, or 
     assert.deepEqual((await store.load(forked.id))?.messages, forked.messages);
   }
   assert.equal((await store.load(session.id))?.messages.length, 4);
-  await assert.rejects(() => helper.fork(session.id, "x", { at: "nope" }), /no such checkpoint/);
+  await assert.rejects(() => helper.fork(session.id, "x", { at: "nope" }), /no such point/);
   await assert.rejects(() => helper.fork(session.id, "x", { at: 9 }), /has 4 messages/);
 });
 

@@ -8,9 +8,9 @@ import { filesUnder, ROOT } from "./_files.ts";
 /** To record is a verb: `recording` is a noun behind an article. */
 const GONE =
   /\b(?:rollout|cassette|lane|transcript|checkpoint|session)s?\b|\brecordings\b|\b(?:an?|the|this|each|every|no|one) (?:\w+ )?recording\b/i;
-/** What others have, by their words, and the sentence by which README says that logs replay. */
+/** What others have, by their words, the sentence by which README says that logs replay, and what `open()` gives. */
 const THEIRS =
-  /\bsessions? of (?:an? |the )?(?:hosts?|claude|codex|qwen)\b|\brecordings? of (?:an)?other tools?\b|\bevery run is a recording\b/gi;
+  /\bsessions? of (?:an? |the )?(?:hosts?|claude|codex|qwen)\b|\brecordings? of (?:an)?other tools?\b|\bevery run is a recording\b|\bprompt (?:a )?session\b/gi;
 /** What is for those who work on crochet, or quotes the founding documents. */
 const OURS = ["architecture.md", "requirements.md"];
 
@@ -37,7 +37,9 @@ test("no page for users says session, recording, rollout, cassette, lane, transc
 const TYPED = /\w+\/[\w.]+|<[^>\n]*>|--[\w-]+|\["[\w-]+"|\$\{[^{}]*\}/g;
 
 test("no help of a command, and no message of one, says any of them", () => {
-  const sources = ["lib/cli", "lib/extensions"].flatMap((room) => filesUnder(join(ROOT, room), ".ts")).map((path) => ({
+  const sources = ["lib/cli", "lib/extensions", "lib/agent", "lib/replay"].flatMap((room) =>
+    filesUnder(join(ROOT, room), ".ts")
+  ).map((path) => ({
     path,
     source: readFileSync(path, "utf8"),
   }));

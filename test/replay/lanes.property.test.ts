@@ -148,7 +148,7 @@ test("a call is never served in another lane than its own: the report says in wh
     await recording.close("done");
     const session = await openTape({ path: folder }, folder);
     const other = session.lane("main/toolu_1").model(scripted([]));
-    await assert.rejects(readReply(other(request, signal), () => {}), /recorded in lane main, not in this one/);
+    await assert.rejects(readReply(other(request, signal), () => {}), /recorded of agent main, not of this one/);
     const { divergences, unused } = await session.close("done");
     assert.deepEqual(divergences.map(({ lane, call, cause }) => [lane, call, cause]), [[
       "main/toolu_1",

@@ -116,7 +116,7 @@ const REFUSED: readonly [what: string, lead: Parameters<typeof read>[0], told: s
   [
     "by an unknown id",
     [start({ resume_agent_id: "nobody" })],
-    "Cannot resume agent 'nobody' as there is no transcript of that id: take the id from its report, or start another",
+    "Cannot resume agent 'nobody' as there is no log of that id: take the id from its report, or start another",
   ],
 ];
 

@@ -173,11 +173,11 @@ export function onlyRecorded(times: number): string {
 function spent(calls: readonly Call[], lane: string): [call: string, words: string] {
   const here = calls.filter((call) => call.lane === lane);
   if (here.length > 0) return [here.at(-1)!.id, onlyRecorded(here.length)];
-  return [calls[0]!.id, `the same request was recorded in lane ${calls[0]!.lane}, not in this one`];
+  return [calls[0]!.id, `the same request was recorded of agent ${calls[0]!.lane}, not of this one`];
 }
 
 function beyond(last: Call | undefined): [call: string | undefined, words: string] {
-  if (!last) return [undefined, "nothing was recorded in this lane"];
+  if (!last) return [undefined, "nothing was recorded of this agent"];
   return [last.id, `the run continues after its last recorded call, ${last.id}`];
 }
 

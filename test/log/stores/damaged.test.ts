@@ -47,7 +47,7 @@ test("U15: of 500 transcripts with one flipped bit each goes on soundly or is re
       count.sound++;
     } catch (error) {
       const { message } = error as Error;
-      assert.match(message, /^Cannot (read \S*a\.jsonl as|resume 'a' as its transcript is damaged)/, where);
+      assert.match(message, /^Cannot (read \S*a\.jsonl as|resume 'a' as its log is damaged)/, where);
       count.refused++;
     }
   }
