@@ -94,7 +94,7 @@ const USAGE: Usage = {
 };
 
 /** What only one kind of run takes. */
-const OF_AGENTS = ["turns", "tools", "model", "cwd", "settings", "trust", "permission-mode"];
+const OF_AGENTS = ["turns", "model", "cwd", "settings", "trust", "permission-mode"];
 const OF_PROGRAMS = ["files", "loose", "mcp", "timeout"];
 
 export default command(USAGE, async (typed, io) => {
@@ -185,6 +185,7 @@ async function recordProgram(
   flags: Flags["flags"],
   io: Reporter,
 ): Promise<number> {
+  refuseOther(flags, ["tools"], "with a command as it is of an agent: --loose lets results of its tools differ");
   if (words.length > 0) throw new UsageError(`Cannot record '${words[0]}' and a command: leave one of them out`);
   refuseOther(flags, OF_AGENTS, "with a command as it is of an agent: leave it out");
   const { record } = expectGiven(await giftOf("programs"), "'--'");

@@ -119,6 +119,10 @@ const REFUSED: readonly (readonly [words: readonly string[], why: RegExp])[] = [
   [["record", "--turns", "t.yaml", ...command()], /Cannot use --turns with a command as it is of an agent: leave it/],
   [["record", "--permission-mode", "plan", ...command()], /Cannot use --permission-mode with a command as it is of/],
   [["record", "--files", "input", "hi"], /Cannot use --files without a command as it is of another program: put that/],
+  [
+    ["record", "--tools", "loose", ...command()],
+    /Cannot use --tools with a command .*: --loose lets results of its tools differ/,
+  ],
   [["record", "--loose", "hi"], /Cannot use --loose without a command/],
   [["replay", "hi", "--update", ...command()], /Cannot use --update with a command as only what a fixture names/],
   [["replay", "hi", "--verify", ...command()], /Cannot use --verify with a command/],
