@@ -1,4 +1,5 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import type { Dirent } from "node:fs";
+import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { treeOf } from "../files/tree.ts";
 import { hashOf } from "../runtime/sha256.ts";
@@ -21,12 +22,13 @@ const MOST_TEXT = 256 * 2 ** 20;
  * Every file of a workspace by its path. Unreadable files are left out, unless the workspace is ours (`own`): then they are
  * made readable.
  */
-function* filesIn(root: string, own: boolean): Generator<string> {
+function* filesIn(root: string, own: boolean, links = false): Generator<string> {
+  const isFile = (entry: Dirent) => entry.isFile() || (links && entry.isSymbolicLink() && !SKIPPED.has(entry.name));
   const tree = treeOf(root, {
-    has: (entry) => entry.isDirectory() ? !SKIPPED.has(entry.name) : entry.isFile() && !BEGUN.test(entry.name),
+    has: (entry) => entry.isDirectory() ? !SKIPPED.has(entry.name) : isFile(entry) && !BEGUN.test(entry.name),
     list: (folder, read) => ifReadable(read, own ? folder : undefined),
   });
-  for (const [path, entry] of tree) if (entry.isFile()) yield path;
+  for (const [path, entry] of tree) if (isFile(entry)) yield path;
 }
 
 /**
@@ -58,10 +60,11 @@ export function removeScratch(root: string): void {
   }
 }
 
-export function snapshot(root: string): Snapshot {
+/** With `links` a symbolic link is a file, too, whatever it leads to. */
+export function snapshot(root: string, links = false): Snapshot {
   const files = new Map<string, string>();
-  for (const path of filesIn(root, false)) {
-    const stat = ifReadable(() => statSync(join(root, path)));
+  for (const path of filesIn(root, false, links)) {
+    const stat = ifReadable(() => lstatSync(join(root, path)));
     if (stat) files.set(path, `${stat.size} ${stat.mtimeMs} ${stat.ino}`);
   }
   return files;

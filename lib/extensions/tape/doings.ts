@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { lstatSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { quietly } from "../../core/json.ts";
 import { isInside } from "../../files/confine.ts";
@@ -24,9 +24,9 @@ const MOST_PRINTED = 2 ** 20;
  * not, which lies where `original` says, nor what is in `except`, the fixture's own folder.
  */
 export function watchFiles(root: string, except: string, original: (path: string) => string): () => string[] {
-  const before = snapshot(root);
+  const before = snapshot(root, true);
   return () => {
-    const now = snapshot(root);
+    const now = snapshot(root, true);
     const isSame = (path: string) =>
       before.get(path) === now.get(path) ||
       (before.has(path) && quietly(() => readFileSync(original(path)).equals(readFileSync(join(root, path)))) === true);
@@ -52,9 +52,10 @@ export function doingsOf(
 }
 
 function hashed(file: string, on: (text: string) => string): string | null {
-  const size = statSync(file, { throwIfNoEntry: false })?.size;
-  if (size === undefined) return null;
-  if (size > MOST_BYTES) return LEFT_OUT;
+  const stat = lstatSync(file, { throwIfNoEntry: false });
+  if (stat === undefined) return null;
+  if (stat.isSymbolicLink()) return hashOf(on(`link to ${readlinkSync(file)}`), 16);
+  if (stat.size > MOST_BYTES) return LEFT_OUT;
   const bytes = readFileSync(file);
   const text = bytes.toString("utf8");
   return hashOf(bytes.equals(Buffer.from(text)) ? on(text) : bytes, 16);

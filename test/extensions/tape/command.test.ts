@@ -74,7 +74,7 @@ test("RECORD 1: with --loose results of tools may differ in each replay of the f
   assert.match(out, /\nloose\n[^]*- one\n +\+ two\n[^]*strict\n/);
 });
 
-test("RECORD 2: other words on stdout and a file that is left are broken, and what varies is named", async () => {
+test("RECORD 2: other words on stdout a file and a link that are left are broken, and what varies is named", async () => {
   using here = place({ "client.mjs": CLIENT.replace("process.exit(", "console.log(Math.random()); process.exit(") });
   await using api = await scriptedServer([{ text: "hi there" }]);
   const env = { ANTHROPIC_BASE_URL: api.url };
@@ -84,7 +84,8 @@ test("RECORD 2: other words on stdout and a file that is left are broken, and wh
   assert.match(err, /, replays\n/);
   assert.match(err, varies);
   put(here.cwd, {
-    "client.mjs": `import { writeFileSync } from "node:fs"; writeFileSync("dump.json", "");
+    "client.mjs": `import { symlinkSync, writeFileSync } from "node:fs"; writeFileSync("dump.json", "");
+symlinkSync("..", "up");
 ${
       CLIENT.replace("response.status,", '"other",').replace(
         "process.exit(",
@@ -96,7 +97,7 @@ ${
   assert.equal(broken, 1, out);
   assert.match(
     out,
-    /\n {2}dump\.json is a new file\n {2}stdout is not what was recorded\n.*\n {4}- 200 true\n {4}\+ other true\n/,
+    /\n {2}dump\.json is a new file\n {2}up is a new file\n {2}stdout is not what was recorded\n.*\n {4}- 200 true\n {4}\+ other true\n/,
   );
   assert.match(out, varies);
 });
