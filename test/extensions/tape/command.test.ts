@@ -1,14 +1,10 @@
 import assert from "node:assert/strict";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { scriptedServer } from "../../../lib/testing/server.ts";
-import { tapeServer } from "../../../lib/extensions/tape/tape-server.ts";
 import { CROCHET, start } from "../../_crochet.ts";
-import { withEnv } from "../../_env.ts";
 import { place } from "../../_place.ts";
-import { RECORDERS } from "../../replay/_recorders.ts";
-import { said, stream } from "../../replay/_written.ts";
 import { RUNTIME } from "../../_runtime.ts";
 import { put } from "../../_scratch.ts";
 import { until } from "../../_until.ts";
@@ -148,56 +144,6 @@ test("RECORD 1: what only the other kind of run takes is refused by name, and an
     assert.equal(code, 2, words.join(" "));
   }
   assert.equal(readFileSync(join(here.cwd, "fixtures/hi/tape.jsonl"), "utf8"), tape);
-});
-
-/** A project with what `recorded()` and no command made: a recording of vcrpy, and one of a program that runs already. */
-async function withServedOnly() {
-  const here = await project();
-  const body = { model: "m", max_tokens: 9, messages: [{ role: "user", content: "hello" }] };
-  const [, written] = RECORDERS.vcrpy!;
-  writeFileSync(join(here.cwd, "it.yaml"), written([said(stream("hi there"), body)]));
-  writeFileSync(join(here.cwd, "bare.txt"), stream("hi there"));
-  const imported = await here.run("fixtures", "import", "it.yaml", "bare.txt");
-  assert.equal(imported.code, 0, imported.err);
-  await using api = await scriptedServer([{ text: "hi there" }]);
-  await withEnv({ ANTHROPIC_BASE_URL: api.url, CI: undefined }, async () => {
-    await using server = await tapeServer("running", { mode: "record", cwd: here.cwd });
-    const headers = { "x-api-key": "k", "anthropic-version": "2023-06-01" };
-    const request = { method: "POST", headers, body: JSON.stringify(body) };
-    await fetch(`${server.env.ANTHROPIC_BASE_URL}/v1/messages`, request).then((answer) => answer.text());
-  });
-  return here;
-}
-
-test("RECORD 4: what was imported, or recorded from a running program, is served only: listed, not planned, run with a command", async () => {
-  using here = await withServedOnly();
-  const names = ["running", "fixtures/imported/bare", "fixtures/imported/it"];
-  const all = await here.run("replay");
-  assert.deepEqual([all.code, all.err], [0, ""], all.out);
-  assert.match(all.out, /^hi +held [^]*^fixtures\/imported\/it +served only +- +-$[^]*^held: 1 fixture$/m);
-  assert.deepEqual(JSON.parse((await here.run("replay", "--json")).out).served, names);
-  for (const name of names) {
-    const named = await here.run("replay", name, "--trust");
-    assert.equal(named.code, 2, named.out);
-    const why = `served only, as it names neither an agent nor a command: crochet replay ${name} -- COMMAND`;
-    assert.ok(named.out.includes(why), named.out);
-  }
-  for (const name of ["running", "fixtures/imported/it"]) {
-    const run = await here.run("replay", name, "--trust", ...command());
-    assert.deepEqual([run.code, / +held +1\/1/.test(run.out)], [0, true], run.out);
-    const other = await here.run("replay", name, "--trust", ...command("goodbye"));
-    assert.deepEqual([other.code, /- hello\n +\+ goodbye/.test(other.out)], [1, true], other.out);
-  }
-  const bare = await here.run("fixtures", "serve", "imported/bare");
-  assert.deepEqual([bare.code, bare.out], [1, ""]);
-  assert.match(
-    bare.err,
-    /Cannot serve bare as its recording has no answer of the Messages API with its request: let a /,
-  );
-  rmSync(join(here.cwd, "fixtures/hi"), { recursive: true });
-  const alone = await here.run("replay");
-  assert.equal(alone.code, 2);
-  assert.match(alone.err, /Cannot replay as what is here is served only \(running, fixtures\/imported\/bare, /);
 });
 
 test(
