@@ -91,6 +91,8 @@ const REFUSALS: { readonly [code: string]: readonly [words: string, verb?: "writ
   EPERM: FORBIDDEN,
   ENOENT: ["there is no such file"],
   EISDIR: ["that is a folder"],
+  EEXIST: ["a file stands in its way"],
+  ENOTDIR: ["a file stands in its way"],
 };
 
 /** Gives a file its name, unless another process took the name meanwhile. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, lstatSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -173,6 +173,11 @@ test("a full disk is said in one line, exit code 1", { skip: NO_FULL }, async ()
   const { err } = await project.call(hooks, "check", "hooks", "--runs", "1", "--junit", "/dev/full");
   const said = "crochet: Cannot write /dev/full as the disk is full: make room, then try again\n";
   assert.equal(err, said);
+  // A page to a device is written into it, and never put in its place.
+  for (const page of [["ls"], ["check", "hooks", "--runs", "1"]]) {
+    assert.match((await project.call(hooks, ...page, "--out", "/dev/full")).err, new RegExp(`^${said}`, "m"));
+  }
+  assert.ok(lstatSync("/dev/full").isCharacterDevice());
 });
 
 test(

@@ -3,7 +3,6 @@ import { resolve } from "node:path";
 import type { Agent } from "../../agent/options.ts";
 import { askedFirst } from "../../core/dispatch.ts";
 import { narrowestName } from "../../core/names.ts";
-import { writeWhole } from "../../files/drafts.ts";
 import { notBuiltIn } from "../../hooks/known-names.ts";
 import type { FoundHooks, Listed } from "../../hooks/sources.ts";
 import { agentScripts, besideWords, hooksHere, kindWords } from "../kit/find-hooks.ts";
@@ -14,7 +13,7 @@ import { firesIn, sayRun } from "../kit/hook-ledger.ts";
 import { logsOf, newestFirst } from "../kit/project.ts";
 import { expectGiven } from "../kit/run-gifts.ts";
 import { loadAgent } from "../kit/script.ts";
-import { pageText } from "../show/page-text.ts";
+import { pageText, writePage } from "../show/write-page.ts";
 import { table } from "../show/text.ts";
 
 const USAGE: Usage = {
@@ -47,7 +46,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
     const records = listed.filter((one) => !isNameless(one)).map(({ record, source }) => ({ ...record, source }));
     const path = resolve(io.cwd, String(flags.out));
     const html = draw(script ?? "crochet run", records);
-    writeWhole(path, html);
+    writePage(path, html);
     page = `\n${pageText(path, html, io)}`;
   }
   const { unloaded, problems, warnings } = found;

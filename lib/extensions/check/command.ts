@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isObject } from "../../core/json.ts";
-import { writeWhole } from "../../files/drafts.ts";
 import { HOST_NAMES, isHost, SETTINGS_FILES, unseenIn } from "../../hooks/hosts/index.ts";
 import { standings } from "../../hooks/hook-trust.ts";
 import type { CheckOptions } from "./check.ts";
@@ -13,7 +12,7 @@ import { type Flags, numberFlag, type Usage } from "../../cli/kit/flags.ts";
 import { type Io, UsageError } from "../../cli/kit/io.ts";
 import { type Judge, judgingCommand } from "../../cli/kit/judge.ts";
 import type { Item } from "../../cli/kit/verdict.ts";
-import { pageText } from "../../cli/show/page-text.ts";
+import { pageText, writePage } from "../../cli/show/write-page.ts";
 import { type Colours, coloursFor, cut, openText, several, wrap } from "../../cli/show/text.ts";
 
 const USAGE: Usage = {
@@ -69,7 +68,7 @@ export default judgingCommand(USAGE, "hook", async ({ words, flags }, io, judge)
   if (flags.out !== undefined) {
     const report = `${checkText(shown, seconds, coloursFor(false, {}), Infinity)}${judge.verdict()}\n`;
     const [path, html] = [resolve(io.cwd, String(flags.out)), tablePage(found.hooks, cwd, report)];
-    writeWhole(path, html);
+    writePage(path, html);
     io.out(pageText(path, html, io));
   }
   const { seed, runs, host, sandbox } = found;

@@ -1,11 +1,10 @@
-import { mkdirSync, statSync, writeFileSync } from "node:fs";
+import { statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { nearest } from "../../input/nearest.ts";
-import { wordsOf } from "../../files/drafts.ts";
 import { hasState, stateFolder, writeStateFile } from "../../files/state.ts";
 import { findFixture, FIXTURES, fixturesIn } from "../../replay/fixture.ts";
 import { readLoggedRun } from "../../log/logged-run.ts";
-import { pageText } from "../../cli/show/page-text.ts";
+import { pageText, writePage } from "../../cli/show/write-page.ts";
 import { comparePage, runPage } from "./html.ts";
 import { type Viewed, viewOf, viewOfFixture } from "./view-of-run.ts";
 import { type Drawn, giftOf } from "../../cli/kit/extension.ts";
@@ -71,16 +70,8 @@ function write(html: string, name: string, out: string | boolean | undefined, cw
   const path = folder === undefined
     ? resolve(io.cwd, String(out))
     : join(folder, `${name.replace(/[^\w.-]+/g, "-").slice(0, 120)}.html`);
-  try {
-    if (folder !== undefined) writeStateFile(path, html);
-    else {
-      mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, html, { mode: 0o600 });
-    }
-  } catch (error) {
-    const words = wordsOf(error, path);
-    throw new Error(words.includes(path) ? words : `Cannot write ${path} as ${words}: give another --out`);
-  }
+  if (folder === undefined) writePage(path, html);
+  else writeStateFile(path, html);
   return path;
 }
 
