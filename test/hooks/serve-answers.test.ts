@@ -197,14 +197,17 @@ test("a hook that ends the run prevents the call, in hosts that would still run 
       // Codex takes an answer that has this for none at all.
       assert.equal(goesOn, host === "codex" ? undefined : false, host);
     }
-    for (const host of ["claude", "codex"] as const) {
-      const { output } = await ask(text, "permission", host);
-      const { decision } = output!.hookSpecificOutput as { decision: Json };
-      assert.deepEqual([decision.behavior, decision.interrupt], ["deny", host === "claude" ? true : undefined]);
-      assert.equal(output!.continue, undefined);
-    }
     // Where a host may not heed it, the person reads it.
     assert.match(String((await ask(text, "start", "claude")).output?.systemMessage), /enough/);
+  }
+  for (const text of [...enders, moduleAnswering({ action: "halt", reason: "enough" })]) {
+    for (const host of ["claude", "qwen", "codex"] as const) {
+      const { output } = await ask(text, "permission", host);
+      const { decision } = output!.hookSpecificOutput as { decision: Json };
+      assert.match(String(decision.message), /enough/);
+      assert.deepEqual([decision.behavior, decision.interrupt], ["deny", host === "codex" ? undefined : true]);
+      assert.equal(output!.continue, undefined);
+    }
   }
 });
 

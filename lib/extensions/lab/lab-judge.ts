@@ -253,13 +253,13 @@ export function saidBy({ stdout, code }: HeardHook): string {
   if (!isObject(json)) return stdout.trim() === "" ? "continue" : "context";
   const inside = isObject(json.hookSpecificOutput) ? json.hookSpecificOutput : {};
   const all = { ...json, ...inside };
-  const behavior = isObject(inside.decision) ? inside.decision.behavior : json.behavior;
+  const { behavior, interrupt } = isObject(inside.decision) ? inside.decision : json;
   const decision = behavior ?? all.permissionDecision ?? json.decision;
   const parts = [
     json.deny !== undefined || decision === "block" ? "deny" : decision === "approve" ? "allow" : decision,
     NEW_VALUES.test(stdout) && "modify",
     ("additionalContext" in all || "context" in all) && "context",
-    json.continue === false && "halt",
+    (json.continue === false || interrupt === true) && "halt",
   ];
   return parts.filter(Boolean).join(", ") || "continue";
 }

@@ -30,8 +30,9 @@ export function claudeDecision(folded: Folded, event: AnyEvent, { interrupts = f
       };
     case "permission-request": {
       if (decision === "deny") {
-        const interrupt = interrupts && folded.abort !== undefined;
-        return { specific: { decision: { behavior: "deny", message: reason, ...(interrupt && { interrupt }) } } };
+        const interrupt = interrupts && (folded.abort ?? folded.halt) !== undefined;
+        const specific = { decision: { behavior: "deny", message: reason, ...(interrupt && { interrupt }) } };
+        return { specific, ends: interrupt };
       }
       const updated = value !== undefined && { updatedInput: value };
       return decision === "allow" ? { specific: { decision: { behavior: "allow", ...updated } } } : {};
@@ -100,7 +101,7 @@ export const claude: Host = {
       output: [...PERMISSION, "updatedInput", ...CONTEXT],
       blocks: true,
     },
-    PermissionRequest: { ours: ["permission-request"], can: ["deny", "allow", "modify"], output: ["decision"] },
+    PermissionRequest: { ours: ["permission-request"], can: ["deny", "allow", "modify", "halt"], output: ["decision"] },
     PostToolUse: {
       ours: ["post-tool-use"],
       can: ["deny", "modify", "context", "halt"],

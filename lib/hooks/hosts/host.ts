@@ -124,8 +124,11 @@ export interface Host {
     /** The key at the top of an answer that holds text for the model; absent if it is in `hookSpecificOutput`. */
     readonly contextAtTop?: string;
   };
-  /** What was decided, as keys at the top of an answer and inside `hookSpecificOutput`. */
-  readonly decided: (folded: Folded, event: AnyEvent) => { readonly top?: object; readonly specific?: object };
+  /** What was decided, as keys at the top of an answer and inside `hookSpecificOutput`. `ends`: they end the run, too. */
+  readonly decided: (
+    folded: Folded,
+    event: AnyEvent,
+  ) => { readonly top?: object; readonly specific?: object; readonly ends?: boolean };
   /** A new result in the host's form; undefined if it cannot be given that form. */
   readonly newResult: (value: unknown, event: EventOf<"post-tool-use">) => unknown;
 

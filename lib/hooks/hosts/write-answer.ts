@@ -68,10 +68,14 @@ function checkValue(value: unknown, event: AnyEvent, host: Host): void {
 
 /** `ctx.abort()` prevents what the event is about too: Claude Code would still run the tool, and Codex ignores it there. */
 function preventing(folded: Folded, event: AnyEvent, host: Host): Folded {
-  const { abort, decision } = folded;
+  const { decision } = folded;
   const can = ability(event, host);
-  if (!abort || decision === "deny" || !can("deny") || (can("halt") && event.event !== "pre-tool-use")) return folded;
-  return { ...folded, decision: "deny", reason: abort.reason, modified: false };
+  // A permission has no other end of the run than a refusal.
+  const permits = event.event === "permission-request";
+  const end = folded.abort ?? (permits ? folded.halt : undefined);
+  const isCall = permits || event.event === "pre-tool-use";
+  if (!end || decision === "deny" || !can("deny") || (can("halt") && !isCall)) return folded;
+  return { ...folded, decision: "deny", reason: end.reason, modified: false };
 }
 
 /** Codex ignores a refusal without a reason. */
@@ -98,11 +102,11 @@ export function writeAnswer(given: Folded, event: AnyEvent, host: Host, wireName
   // If the host may ignore the end of the run, the user should see it.
   const ignored = end !== undefined && !can("halt") && end.reason !== "" ? [end.reason] : [];
   const system = [...folded.systemMessages.map(({ text }) => text), ...ignored].join("\n");
-  const { top, specific } = decided(folded, event);
+  const { top, specific, ends } = decided(folded, event);
   const context = texts.length > 0 && { [answers.contextAtTop ?? "additionalContext"]: texts.join("\n") };
   const inside = { ...specific, ...(answers.contextAtTop === undefined && context) };
   const output = {
-    ...(end && { continue: false, ...(end.reason !== "" && { stopReason: end.reason }) }),
+    ...(end && !ends && { continue: false, ...(end.reason !== "" && { stopReason: end.reason }) }),
     ...(system !== "" && { systemMessage: system }),
     ...top,
     ...(answers.contextAtTop !== undefined && context),

@@ -29,7 +29,14 @@ test("the model always makes its call while the agent that has the tool has seen
   );
 });
 
-const EVENTS: readonly EventName[] = ["pre-tool-use", "post-tool-use", "user-prompt-submit", "stop", "session-start"];
+const EVENTS: readonly EventName[] = [
+  "pre-tool-use",
+  "permission-request",
+  "post-tool-use",
+  "user-prompt-submit",
+  "stop",
+  "session-start",
+];
 const ANSWERS = {
   deny: { decision: "deny", reason: "no" },
   ask: { decision: "ask", reason: "who?" },
@@ -45,11 +52,14 @@ test("what a host cannot do is never expected of it, and what it can always is",
   fc.assert(
     fc.property(fc.constantFrom(...HOSTED), fc.constantFrom(...EVENTS), answer, (host, event, what) => {
       const row = HOSTS[host].events[hostEvent(host, event) ?? ""];
-      const given = event === "pre-tool-use" && what === "modify" ? { value: { command: "x", description: "y" } } : {};
+      const given = ["pre-tool-use", "permission-request"].includes(event) && what === "modify"
+        ? { value: { command: "x", description: "y" } }
+        : {};
       const folded = { ...NOTHING, ...ANSWERS[what], ...given };
       const fired = sampleEvent(event, { cwd: "/p" }) as Fired<EventName>;
       const expected = expectedIn(host, fired, folded);
       if (row?.can?.includes(what)) assert.notEqual(expected.effect, "none", `${host} ${event} ${what}`);
+      if (row?.can?.includes("halt") && what === "halt") assert.equal(expected.effect, "ended", `${host} ${event}`);
       if (expected.cannot === undefined) return;
       cannot++;
       assert.equal(row?.can?.includes(what) ?? false, false, `${host} ${event} ${what}: ${expected.cannot}`);

@@ -131,11 +131,12 @@ test("Claude Agent SDK gets one callback for each event, which asks all hooks in
     "pre-tool-use@Bash.10-guard.ts": GUARD,
     "pre-tool-use@Bash.20-rewrite.ts": REWRITE,
     "pre-tool-use@Bash.30-rewrite.ts": REWRITE,
+    "permission-request.ends.ts": `export default () => ({ action: "halt", reason: "STOP" });`,
     "stop.x.sh": "cat >/dev/null; echo 'go on' >&2; exit 2\n",
     "subagent-stop.x.ts": `export default ({ agent_type }) => ({ action: "deny", reason: agent_type });`,
   });
   const hooks = await hooksFor("claude-agent-sdk", folder.path);
-  assert.deepEqual(Object.keys(hooks).sort(), ["PreToolUse", "Stop", "SubagentStop"]);
+  assert.deepEqual(Object.keys(hooks).sort(), ["PermissionRequest", "PreToolUse", "Stop", "SubagentStop"]);
   assert.deepEqual([hooks.PreToolUse![0]!.onFailure, hooks.Stop![0]!.onFailure], ["block", undefined]);
   const ask = async (hook_event_name: string, fields: object) => {
     const input = { session_id: "s", cwd: folder.path, hook_event_name, ...fields };
@@ -148,6 +149,12 @@ test("Claude Agent SDK gets one callback for each event, which asks all hooks in
   });
   assert.deepEqual(await call("ls"), { hookSpecificOutput: { ...specific, updatedInput: { command: "ls!!" } } });
   assert.deepEqual(await ask("PreToolUse", { tool_name: "Read", tool_input: {} }), {});
+  assert.deepEqual(await ask("PermissionRequest", { tool_name: "Read", tool_input: {} }), {
+    hookSpecificOutput: {
+      hookEventName: "PermissionRequest",
+      decision: { behavior: "deny", message: "STOP", interrupt: true },
+    },
+  });
   assert.deepEqual(await ask("Stop", { stop_hook_active: false }), {
     decision: "block",
     reason: "[stop.x.sh]: go on\n",
