@@ -8,7 +8,7 @@ import { type HostName, HOSTS } from "../../hooks/hosts/index.ts";
 import { fitting } from "../../hooks/hosts/write-answer.ts";
 import { offered, RESULT } from "./lab-model.ts";
 import { type HeardHook, movedTo, type Traces } from "./room.ts";
-import { MARK } from "./script.ts";
+import { MARK, TASK } from "./script.ts";
 
 /** What a hook did to a session. `allowed`: a call ran that its twin was refused. */
 export type SeenEffect = "denied" | "changed" | "sent back" | "ended" | "allowed" | "none";
@@ -208,11 +208,15 @@ function isCall(event: string): boolean {
   return event === "pre-tool-use" || event === "permission-request";
 }
 
-/** How often an agent asked: beside it hosts ask for titles, memories and the like, with other tools or none. */
+/** How often an agent or its sub-agent asked: beside them hosts ask for titles, memories and the like, with other tools or none. */
 function talk({ asked }: Traces, event: string): number {
-  const tools = ({ body }: Traces["asked"][number]) => offered(body).join();
-  const own = asked.find(isTalk);
-  return event === "pre-compact" ? asked.length : asked.filter((one) => own && tools(one) === tools(own)).length;
+  if (event === "pre-compact") return asked.length;
+  const own = offered(asked.find(isTalk)?.body ?? {});
+  // An agent gets more tools when it searches for them.
+  return asked.filter(({ body }) => {
+    const tools = offered(body);
+    return tools.length > 0 && (own.every((tool) => tools.includes(tool)) || JSON.stringify(body).includes(TASK));
+  }).length;
 }
 
 /** Whether the call ran, by what it left: in the words of shells, in the file it is about, or in what the model read. */

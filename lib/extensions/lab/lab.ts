@@ -18,6 +18,8 @@ export interface LabCase {
   readonly folded: Folded;
   /** What it answered, in words. */
   readonly said: string;
+  /** What the call names, which another call may need to be absent or to say something else. */
+  readonly files: readonly (readonly [path: string, text: string])[];
 }
 
 export interface LabHook {
@@ -83,7 +85,7 @@ export async function tryIn(wish: HostWish, hook: LabHook, options: LabOptions):
 async function playIn(
   program: HostProgram,
   hook: LabHook,
-  { stdin, fired, folded, said }: LabCase,
+  { stdin, fired, folded, said, files }: LabCase,
   play: Play | undefined,
   call: ToolUse | undefined,
   isOther: boolean,
@@ -96,7 +98,7 @@ async function playIn(
   const session = (name: string, more: Partial<LabSession>) =>
     holdSession({
       ...{ folder: join(room, [host, version, name].join("-")), template: project, host: program, event },
-      ...{ timeout, confined, env, signal, packages, ...more },
+      ...{ timeout, confined, env, signal, packages, files, ...more },
       script: scriptOf(event, stdin, play),
     });
   const [hooked, control] = await Promise.all([

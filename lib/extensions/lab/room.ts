@@ -12,6 +12,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { parsed } from "../../core/json.ts";
 import { isInside } from "../../files/confine.ts";
+import { writeFiles } from "../../files/tree.ts";
 import { type Environment, homeOf } from "../../hooks/file/user-places.ts";
 import { ownArgv, ownCommand } from "../../hooks/own-command.ts";
 import { openSandbox } from "../../permissions/sandbox.ts";
@@ -42,6 +43,8 @@ export interface LabSession extends Pick<SessionPlan, "event" | "confined"> {
   readonly folder: string;
   /** The project before anything is installed; it is copied. */
   readonly template: string;
+  /** Files that it has beside those of the template. */
+  readonly files?: readonly (readonly [path: string, text: string])[];
   readonly packages: string;
   readonly host: HostProgram;
   /** Of the template's paths. */
@@ -56,13 +59,14 @@ export interface LabSession extends Pick<SessionPlan, "event" | "confined"> {
 const NOWHERE = "http://127.0.0.1:9";
 
 export async function holdSession(session: LabSession): Promise<Traces> {
-  const { folder, template, host, event, script, install, timeout, confined, env, signal } = session;
+  const { folder, template, files = [], host, event, script, install, timeout, confined, env, signal } = session;
   const below = (name: string) => join(folder, name);
   const [project, home, log, tmp] = [below("project"), below("home"), below("log"), below("tmp")] as const;
   // The same version may have been asked for twice.
   rmSync(folder, { recursive: true, force: true });
   for (const dir of [home, log, tmp]) mkdirSync(dir, { recursive: true });
   cpSync(template, project, { recursive: true, verbatimSymlinks: true });
+  writeFiles(project, files);
   writeFileSync(join(project, "node_modules/.bin/crochet"), watching(log), { mode: 0o755 });
   await install?.(project, home);
   const before = filesIn(project);

@@ -34,7 +34,7 @@ const ONLY_IN: { readonly [event: string]: readonly HostName[] } = {
 export const MARK = "a file that the lab has written";
 
 /** By this a sub-agent is known from the agent that started it. */
-const TASK = "Report that you are the sub-agent";
+export const TASK = "Report that you are the sub-agent";
 
 const AGENT = { description: "report", prompt: TASK, subagent_type: "general-purpose" };
 

@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
+  rmdirSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -131,16 +132,21 @@ async function reportOn(
     );
   const chosen = isSet || example !== undefined;
   let call: ToolUse | undefined;
-  const fireAt = async (usual: { [field: string]: unknown }) =>
-    await fire(file, {
+  const fireAt = async (usual: { [field: string]: unknown }) => {
+    let files: LabCase["files"] = [];
+    const one = await fire(file, {
       cwd: project,
       usual,
       prepare: (stdin) => {
         const made = callAt(event, stdin, chosen, "claude");
-        if (made && event !== "post-tool-use-failure") putNamed(made, project);
+        if (made && event !== "post-tool-use-failure") files = namedFiles(made, project);
+        writeFiles(project, files);
         call ??= made;
       },
     });
+    for (const [path] of files) removeFile(path, project);
+    return { ...one, files };
+  };
   const first = await fireAt(example ? arrangeExample(example, project) : {});
   const all = [first];
   // Of what a person chose, another tool takes a path.
@@ -286,10 +292,11 @@ function arrangeExample({ event, given }: Example, project: string): Record<stri
 /** What notebooks hold that a call names. */
 const CELL = { cell_type: "code", id: "cell-0", metadata: {}, outputs: [], execution_count: null };
 
-/** Puts what a call names into the project: the file it reads or edits, and the paths of a command. */
-function putNamed({ tool, input: { command, file_path, old_string } }: ToolUse, project: string): void {
+/** What a call names and the project lacks: the file it reads or edits, and the paths of a command. */
+function namedFiles({ tool, input: { command, file_path, old_string } }: ToolUse, project: string): LabCase["files"] {
+  const files: [path: string, text: string][] = [];
   const put = (path: string, text: string) => {
-    if (!existsSync(path) && isInside(path, project)) writeFiles(dirname(path), [[basename(path), text]]);
+    if (!existsSync(path) && isInside(path, project)) files.push([relative(project, path), text]);
   };
   const text = `${old_string ?? MARK}\n`;
   const notebook = { cells: [{ ...CELL, source: [text] }], metadata: {}, nbformat: 4, nbformat_minor: 5 };
@@ -299,5 +306,16 @@ function putNamed({ tool, input: { command, file_path, old_string } }: ToolUse, 
   for (const word of words.filter((word) => /^[\w][\w./-]*$/.test(word))) {
     const isFile = /\.\w+$/.test(basename(word)) || existsSync(join(project, word));
     put(join(project, word, isFile ? "" : "kept.txt"), `${MARK}\n`);
+  }
+  return files;
+}
+
+/** Removes a file, and the folders in which nothing else was. */
+function removeFile(path: string, project: string): void {
+  rmSync(join(project, path), { force: true });
+  for (let folder = dirname(path); folder !== "."; folder = dirname(folder)) {
+    if (!existsSync(join(project, folder))) continue;
+    if (readdirSync(join(project, folder)).length > 0) return;
+    rmdirSync(join(project, folder));
   }
 }

@@ -11,7 +11,8 @@ import { put } from "../../_scratch.ts";
 /** A host that asks its model, runs its hooks before a call and at the end, and runs the call. */
 const HOST = `
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 const { hooks = {} } = existsSync(".claude/settings.json") ? JSON.parse(readFileSync(".claude/settings.json", "utf8")) : {};
 const messages = [{ role: "user", content: "go" }];
 const headers = { "x-api-key": "test", "anthropic-version": "1" };
@@ -26,10 +27,11 @@ const run = (line, input = "") => spawnSync("/bin/sh", ["-c", line], { input, en
 const fire = (event, fields) => (hooks[event] ?? []).filter((entry) => !entry.matcher || entry.matcher.split("|").includes(fields.tool_name)).flatMap(({ hooks }) => hooks)
   .map(({ command }) => run(command, JSON.stringify({ hook_event_name: event, session_id: "s", cwd: process.cwd(), ...fields })))
   .map(({ status, stdout, stderr }) => status === 2 ? { decision: "block", reason: stderr, hookSpecificOutput: { permissionDecision: "deny", permissionDecisionReason: stderr } } : JSON.parse(stdout || "{}"));
+const write = (path, text) => { mkdirSync(dirname(path), { recursive: true }); writeFileSync(path, text); };
 let said = await ask();
 while (said.type === "tool_use") {
   const denied = fire("PreToolUse", { tool_name: said.name, tool_input: said.input }).find((answer) => answer.hookSpecificOutput?.permissionDecision === "deny");
-  const content = denied ? denied.hookSpecificOutput.permissionDecisionReason : (said.name === "Bash" ? run(said.input.command).stdout : writeFileSync(said.input.file_path, said.input.content)) || "nothing";
+  const content = denied ? denied.hookSpecificOutput.permissionDecisionReason : (said.name === "Bash" ? run(said.input.command).stdout : said.name === "Read" ? readFileSync(said.input.file_path, "utf8") : write(said.input.file_path, said.input.content)) || "nothing";
   messages.push({ role: "user", content: [{ type: "tool_result", tool_use_id: said.id, content }] });
   said = await ask();
 }
@@ -60,6 +62,7 @@ const FAULTS = {
     "await new Promise((resolve) => setTimeout(resolve, 60_000));\nwhile (said.type",
   ],
   "shows the last refusal": ["tool_input: said.input }).find(", "tool_input: said.input }).findLast("],
+  "reads files, too": [`["Bash", "Write"]`, `["Bash", "Write", "Read"]`],
   "runs no calls": ["run(said.input.command).stdout", `""`],
   "asks hooks about its shell alone": [
     `=== "tool_use") {`,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import hooksTest from "../../../lib/cli/hooks/test.ts";
@@ -36,6 +36,27 @@ test(
     assert.equal(looked.code, 0, looked.out);
   },
 );
+
+test("each tool is called in a project without the files of the other calls", CONFINED, async () => {
+  const guard =
+    `export default ({ input }) => /secret/.test(input.file_path) ? { action: "deny", reason: "NO" } : undefined;`;
+  using here = withHost("reads files, too", { "hooks/pre-tool-use.guard.ts": guard });
+  for (const set of [[], ["--set", "tool_input.file_path=secret.txt"]]) {
+    const kept = join(dirname(here.cwd), `kept-${set.length}`);
+    const args = ["hooks/pre-tool-use.guard.ts", ...set, "--in", "claude", "--json", "--keep", kept];
+    const { out, code } = await here.call(hooksTest, ...args);
+    const { items: [{ runs }] } = JSON.parse(out);
+    const shown = runs.map(({ tool, effect, state }: Record<string, string>) => `${tool} ${effect} ${state}`);
+    const effect = set.length > 0 ? "denied" : "none";
+    assert.deepEqual(shown.filter((row: string) => /^(Write|Read)/.test(row)), [
+      `Write ${effect} ok`,
+      `Read ${effect} ok`,
+    ]);
+    assert.equal(code, 0);
+    const [room = ""] = readdirSync(kept);
+    assert.ok(!readdirSync(join(kept, room, "project")).includes("secret.txt"));
+  }
+});
 
 /** An npm that knows nine versions of the fake host; from 1.0.6 on it does not read answers. It writes down its words. */
 function fakeNpm(here: Place, scripts = false): () => string[] {

@@ -8,7 +8,7 @@ import { sampleEvent } from "../../../lib/hooks/samples.ts";
 import { LAB_HOSTS } from "../../../lib/extensions/lab/hosts.ts";
 import { expectedIn, judge, type SeenEffect } from "../../../lib/extensions/lab/lab-judge.ts";
 import type { Traces } from "../../../lib/extensions/lab/room.ts";
-import { modelOf, playsOf } from "../../../lib/extensions/lab/script.ts";
+import { modelOf, playsOf, TASK } from "../../../lib/extensions/lab/script.ts";
 import { tries } from "../../_counts.ts";
 
 const runs = { numRuns: tries(200, 2000) };
@@ -74,6 +74,32 @@ const QUIET: Traces = {
   ...{ project: "/p", asked: [{ body }], lacks: false, ms: 1, alive: [], files: [], fired: [] },
   ...{ shells: ["-c\nnpm test\n"], ran: { code: 0, signal: null, stderr: "" } },
 };
+
+const asks = (tools: string, said: string) => ({
+  body: { messages: [{ role: "user", content: said }], tools: tools.split(" ").map((name) => ({ name })) },
+});
+const STARTED = [asks("Agent Bash", "go"), asks("Bash", TASK)];
+const SEARCHED = [asks("Bash ToolSearch", "go"), asks("Bash ToolSearch NotebookEdit", "go")];
+
+/** What a host asked until its hook ended the run, and then without the hook; whether that shows an end. */
+const ENDS: readonly (readonly [name: string, asked: Traces["asked"], more: Traces["asked"], ends: boolean])[] = [
+  ["a sub-agent", STARTED, [asks("Bash", TASK), asks("Agent Bash", TASK)], true],
+  ["a sub-agent alone", [...STARTED, asks("Agent Bash", TASK)], [asks("Bash", TASK)], true],
+  ["a tool that was searched for", SEARCHED, [asks("Bash ToolSearch NotebookEdit", "go")], true],
+  ["a memory beside it", [asks("Agent Bash", "go")], [asks("Bash", "What is to be kept?")], false],
+];
+
+for (const [name, asked, more, ends] of ENDS) {
+  test(`a run that a hook ${ends ? "ended" : "did not end"} is seen as that: ${name}`, () => {
+    const input = { file_path: "/p/none.txt", content: "x" };
+    const { effect } = judge({
+      ...{ host: "claude", version: "1", event: "pre-tool-use", isMod: false, template: "/p" },
+      ...{ hooked: { ...QUIET, asked }, control: { ...QUIET, asked: [...asked, ...more] } },
+      ...{ expected: { effect: "ended", words: [] }, call: { tool: "Write", input } },
+    });
+    assert.equal(effect, ends ? "ended" : "none");
+  });
+}
 
 // Kills: a green row of a host that ran no hook, or in which nothing came of it.
 test("two sessions between which nothing differs are never ok, unless the hook ran and had nothing to say", () => {
