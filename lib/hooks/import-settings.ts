@@ -18,18 +18,21 @@ export type ImportedEntry = { readonly at: string } & Script;
 
 type Script =
   | { readonly event: string; readonly tools: readonly string[]; readonly label: string; readonly text: string }
-  | { readonly why: string };
+  /** `never`: nothing of it is a command. */
+  | { readonly why: string; readonly never?: true };
 
 interface ImportPlace {
   readonly project: string;
   readonly home: string;
   /** The settings, as a person names them. */
   readonly shown: string;
+  /** What is done with them, in a word. */
+  readonly verb: string;
 }
 
 /** The hooks of a settings file. @throws {Error} by file, if an entry is broken: its host would drop more than that */
 export async function importedEntries(path: string, place: ImportPlace): Promise<ImportedEntry[]> {
-  const broken = (why: string) => new Error(`Cannot import ${place.shown} as ${why}`);
+  const broken = (why: string) => new Error(`Cannot ${place.verb} ${place.shown} as ${why}`);
   if (!existsSync(path)) throw broken("there is no such file: name the settings that have the hooks");
   const settings = await readSettings({ path, required: true }).catch((error: Error) => {
     throw broken(error.message.replace(/^Cannot read the settings as /, ""));
@@ -45,7 +48,9 @@ export async function importedEntries(path: string, place: ImportPlace): Promise
 
 function scriptOf({ event, matcher = "", handler }: Entry, place: ImportPlace): Script {
   const type = "unsupported" in handler ? handler.unsupported : handler.type;
-  if ("unsupported" in handler || handler.type !== "command") return { why: `hooks of type '${type}' are not scripts` };
+  if ("unsupported" in handler || handler.type !== "command") {
+    return { why: `hooks of type '${type}' are not scripts`, never: true };
+  }
   const on = resolveEvent(event);
   if (!on || !EVENTS[on.event].fires) return { why: unknownEvent(event) };
   const { command, args, onFailure, async, asyncRewake } = handler;

@@ -92,6 +92,13 @@ export function nearField(word: string, tool: string): string | undefined {
   return fields.includes(word) ? undefined : near(word, fields);
 }
 
+/** Whether a field is one of other tools alone: of a tool that is not ours the fields are not known. */
+export function isOfOthers(field: string, tools: readonly string[]): boolean {
+  const has = (tool: string) => TOOL_FIELDS[tool]!.includes(field);
+  return tools.length > 0 && tools.every((tool) => Object.hasOwn(TOOL_FIELDS, tool) && !has(tool)) &&
+    Object.keys(TOOL_FIELDS).some(has);
+}
+
 /** The parts of an event that hold a tool's input. */
 const INPUTS = ["args", "input", "tool_input", "original_input"];
 

@@ -183,18 +183,21 @@ test("what no script does is left out by name, and of a broken file nothing is w
   }
 });
 
-test("hooks test takes settings: a report for each entry, and what it does not fire is not measured", async () => {
+test("hooks test takes settings: a report for each entry, and what has no command is left out by name", async () => {
   const hooks = { ...ENTRIES, Notification: [{ hooks: [{ type: "http", url: "http://127.0.0.1:9/" }] }] };
   using here = withSettings(hooks);
   const { out, code } = await here.call(hooksTest, SETTINGS, "--set", "tool_input.command=ls", "--json");
-  const { items } = JSON.parse(out);
-  assert.equal(items.length, 13);
+  const { items, left } = JSON.parse(out);
+  assert.equal(items.length, 12);
   // 'false' fails, which is broken.
   assert.equal(code, 1);
   assert.deepEqual(
     items.map(({ word }: { word: string }) => word).filter((word: string) => word !== "held"),
-    ["broken", "not measured"],
+    ["broken"],
   );
+  assert.deepEqual(left, [
+    { name: `${SETTINGS}#12 hooks.Notification[0].hooks[0]`, why: "hooks of type 'http' are not scripts", never: true },
+  ]);
   const [{ name, decision, run }] = items.filter(({ name }: { name: string }) => name.includes("guard"));
   assert.deepEqual([name, decision], [`${SETTINGS}#0 pre-tool-use@Bash.guard.sh`, "deny"]);
   assert.match(run.opinion.reason, /FROM-BESIDE it's \S+project$/m);
@@ -203,6 +206,42 @@ test("hooks test takes settings: a report for each entry, and what it does not f
   const broken = await here.call(hooksTest, SETTINGS);
   assert.deepEqual([broken.code, /settings\.json/.test(broken.err)], [2, true]);
   assert.match((await here.call(hooksTest, SETTINGS, "--watch")).err, /settings\.json/);
+});
+
+test("what hooks test does not fire of settings is not measured if it has a command, and else no item", async () => {
+  const rows: readonly (readonly [given: object, code: number, says: RegExp])[] = [
+    [
+      { Stop: [{ hooks: [command("true"), { type: "prompt", prompt: "ok?" }] }] },
+      0,
+      /left out: hooks of type 'prompt'/,
+    ],
+    [{ Stop: [{ hooks: [command("true"), command("true", { asyncRewake: true })] }] }, 3, /not measured: 1 of 2 tests/],
+    [{ Stop: [{ hooks: [{ type: "prompt", prompt: "ok?" }] }] }, 2, /left out: hooks of type 'prompt'/],
+  ];
+  for (const [given, code, says] of rows) {
+    using here = withSettings(given, {});
+    const came = await here.call(hooksTest, SETTINGS);
+    assert.equal(came.code, code, came.out + came.err);
+    assert.match(came.out, says);
+  }
+  using here = place();
+  const none = await here.call(hooksTest, "none.json");
+  assert.equal(none.code, 2);
+  assert.match(none.err, /Cannot test none\.json as there is no such file/);
+});
+
+test("of settings, a field that is set is set of the tools that have it; one that no tool has is refused", async () => {
+  using here = withSettings({
+    PreToolUse: [{ matcher: "Bash", hooks: [command("true")] }, { matcher: "Edit|Bash", hooks: [command("true")] }],
+  }, {});
+  const set = async (field: string) => await here.call(hooksTest, SETTINGS, "--set", `tool_input.${field}=x`, "--json");
+  const inputs = JSON.parse((await set("new_string")).out).items.map(({ stdin }: { stdin: { tool_input: object } }) =>
+    Object.keys(stdin.tool_input)
+  );
+  assert.deepEqual(inputs, [["command", "description"], [
+    ...["file_path", "old_string", "new_string", "replace_all"],
+  ]]);
+  assert.match((await set("commnd")).err, /did you mean 'command'/);
 });
 
 test("a relative path that is set is absolute when a hook sees it, as tools and hosts make it", async () => {

@@ -19,7 +19,7 @@ export default command(USAGE, async ({ words }, io) => {
   if (words.length !== 1) throw new UsageError(`Cannot import ${words.length} files: name one, as in ${USAGE.example}`);
   const { cwd } = io;
   const path = resolve(io.cwd, words[0]!);
-  const { entries, shown } = await entriesOf(path, cwd, io);
+  const { entries, shown } = await entriesOf(path, cwd, io, "import");
   const left = entries.flatMap((entry) => "why" in entry ? [entry] : []);
   const leftText = left.map(({ at, why }) => `  left out ${at}: ${why}\n`).join("");
   if (left.length === entries.length) {
@@ -41,8 +41,9 @@ export async function entriesOf(
   path: string,
   cwd: string,
   { env }: Pick<Io, "env">,
+  verb: string,
 ): Promise<{ readonly entries: readonly ImportedEntry[]; readonly shown: string }> {
   const shown = shortPath(path, cwd, env);
-  const entries = await importedEntries(path, { project: cwd, home: homeOf(env), shown }).catch(asUsage);
+  const entries = await importedEntries(path, { project: cwd, home: homeOf(env), shown, verb }).catch(asUsage);
   return { entries, shown };
 }

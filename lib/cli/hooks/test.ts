@@ -14,7 +14,7 @@ import { type HookFile, loadHook, loadMessage, readHookFile } from "../../hooks/
 import { claude } from "../../hooks/hosts/claude.ts";
 import { ourEvents } from "../../hooks/hosts/read-event.ts";
 import { hookEnv } from "../../hooks/hook-env.ts";
-import { nearField } from "../../hooks/known-names.ts";
+import { isOfOthers, nearField } from "../../hooks/known-names.ts";
 import type { HookHost } from "../../hooks/process/hook-host.ts";
 import { type WireFacts, wireInput } from "../../hooks/process/wire.ts";
 import { sampleEvent } from "../../hooks/samples.ts";
@@ -62,27 +62,36 @@ export default judgingCommand(USAGE, "test", async ({ words, flags, args }, io, 
   const { cwd } = io;
   using found = await subjectsOf(words, cwd, io);
   const { subjects, left } = found;
+  // An item is what could be tested.
+  const items = left.filter(({ never }) => !never).map(({ name }) => name);
+  const more = left.length > 0 ? { left } : undefined;
   const [first] = subjects;
-  const isMany = subjects.length !== 1 || statSync(first!.path, { throwIfNoEntry: false })?.isDirectory();
-  // Of many hooks, those of no call are fired without what is set of the call.
-  const setsFor = ({ on }: HookFile) =>
-    isMany && plainFields(on.event) ? sets.filter((set) => !/^tool_/.test(set)) : sets;
+  const isMany = subjects.length !== 1 || first!.name !== undefined ||
+    statSync(first!.path, { throwIfNoEntry: false })?.isDirectory();
+  // Of many hooks, those of no call are fired without what is set of the call, and others without what theirs cannot have.
+  const setsFor = ({ on, tools }: HookFile) =>
+    !isMany ? sets : sets.filter((set) => {
+      if (plainFields(on.event)) return !/^tool_/.test(set);
+      const [, field] = /^tool_input\.([^.=]+)/.exec(set) ?? [];
+      return field === undefined || !isOfOthers(field, tools);
+    });
   const fire: Firing["fire"] = (file, at) => firedAt(file, at, flags, setsFor(file), io);
   const settleLeft = () => {
-    for (const { name, why } of left) {
-      io.out(`– ${name}: ${why}\n`);
-      judge.settle({ name, word: "not measured", why });
+    for (const { name, why, never } of left) {
+      io.out(`– ${name}: ${never ? "left out: " : ""}${why}\n`);
+      if (!never) judge.settle({ name, word: "not measured", why });
     }
   };
   if (flags.in !== undefined) {
     const testIn = expectGiven(await giftOf("testIn"), "--in");
-    judge.plan(...left.map(({ name }) => name));
+    judge.plan(...items);
     settleLeft();
-    return await testIn({
-      ...{ subjects, flags, io, judge, fire, isSet: sets.length > 0 || flags.input !== undefined },
+    await testIn({
+      ...{ subjects, flags, io, judge, fire, isSet: (file) => setsFor(file).length > 0 || flags.input !== undefined },
       read: (file) => hookFile(file, flags.event),
       install: async (args, quiet) => await (await import("./install.ts")).install.default(args, quiet),
     });
+    return more;
   }
   const alone = IN_FLAGS.find(([flag]) => flags[/\w+/.exec(flag)![0]] !== undefined)?.[0];
   if (alone !== undefined) {
@@ -97,9 +106,10 @@ export default judgingCommand(USAGE, "test", async ({ words, flags, args }, io, 
     return await fireAgain(path, () => fireOnce(hookFile(path, flags.event), fire, cwd, io), io);
   }
   const files = subjects.map(({ path, name }) => ({ name, file: hookFile(path, flags.event) }));
-  judge.plan(...files.map(({ file, name = file.name }) => name), ...left.map(({ name }) => name));
+  judge.plan(...files.map(({ file, name = file.name }) => name), ...items);
   for (const { file, name } of files) judge.settle(await fireOnce(file, fire, cwd, io, name));
   settleLeft();
+  return more;
 });
 
 const isSettings = (path: string) => path.endsWith(".json");
@@ -107,8 +117,8 @@ const isSettings = (path: string) => path.endsWith(".json");
 interface Subjects extends Disposable {
   /** Paths that were typed, and hooks of settings that were: each as the script that it is imported as. */
   readonly subjects: Firing["subjects"];
-  /** Hooks of settings that are not fired. */
-  readonly left: readonly { readonly name: string; readonly why: string }[];
+  /** Hooks of settings that are not fired; `never`: no command could be. */
+  readonly left: readonly { readonly name: string; readonly why: string; readonly never?: true }[];
 }
 
 async function subjectsOf(words: readonly string[], cwd: string, io: Io): Promise<Subjects> {
@@ -122,14 +132,17 @@ async function subjectsOf(words: readonly string[], cwd: string, io: Io): Promis
     }
     const { entriesOf } = await import("./import.ts");
     const { writeImported } = await import("../../hooks/import-settings.ts");
-    const { entries, shown } = await entriesOf(path, cwd, io);
+    const { entries, shown } = await entriesOf(path, cwd, io, "test");
     folders.push(realpathSync(mkdtempSync(join(tmpdir(), "crochet-settings-"))));
     for (const [i, entry] of entries.entries()) {
       const folder = join(folders.at(-1)!, String(i), "hooks");
       mkdirSync(folder, { recursive: true });
       const [written] = writeImported([entry], folder);
       if (written) subjects.push({ path: written.path, name: `${shown}#${i} ${written.file}` });
-      if ("why" in entry) left.push({ name: `${shown}#${i} ${entry.at}`, why: entry.why });
+      if ("why" in entry) {
+        const { at, ...why } = entry;
+        left.push({ name: `${shown}#${i} ${at}`, ...why });
+      }
     }
   }
   const drop = () => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true }));

@@ -81,8 +81,8 @@ export interface Firing {
   readonly subjects: readonly { readonly path: string; readonly name?: string }[];
   readonly io: Io;
   readonly judge: Judge;
-  /** Whether flags choose the event. */
-  readonly isSet: boolean;
+  /** Whether flags choose the event of a hook. */
+  readonly isSet: (file: HookFile) => boolean;
   readonly read: (path: string) => HookFile;
   readonly fire: (file: HookFile, at: FiredIn) => Promise<FiredHook>;
   readonly install: Command;

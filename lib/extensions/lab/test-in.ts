@@ -115,7 +115,7 @@ async function reportOn(
   name: string,
   folder: string,
   wishes: readonly HostWish[],
-  { flags, io, isSet, read, fire, install }: Firing,
+  { flags, io, isSet: isSetOf, read, fire, install }: Firing,
   options: LabOptions,
 ): Promise<Report> {
   const { cwd } = io;
@@ -124,6 +124,7 @@ async function reportOn(
   const project = join(room, "project");
   const file = read(path);
   const { event } = file;
+  const isSet = isSetOf(file);
   const hooks = makeProject(project, file, cwd);
   const example = isSet
     ? undefined
