@@ -6,20 +6,20 @@ import type { Item, Word } from "../../cli/kit/verdict.ts";
 import { several } from "../../cli/show/text.ts";
 import { sandboxWorks } from "../check/hook-lane.ts";
 import type { ToolUse } from "../../hooks/hosts/channel.ts";
-import { HOSTS, unseenIn } from "../../hooks/hosts/index.ts";
+import { type HostName, HOSTS, unseenIn } from "../../hooks/hosts/index.ts";
 import { carryOut, installableIn, type InstallPlace, planInstall } from "../../hooks/install.ts";
 import { saidBy } from "../lab/lab-judge.ts";
 import { RESULT } from "../lab/lab-model.ts";
 import { holdSession, type LabSession, movedTo, type Traces } from "../lab/room.ts";
 import { type Play, playsOf, typedInto } from "../lab/script.ts";
 import { linkPackages } from "../lab/test-in.ts";
-import { hostProgram, type HostWish, NoProgram } from "../lab/versions.ts";
+import { type HostProgram, hostProgram, type HostWish, NoProgram } from "../lab/versions.ts";
 import type { Attacked } from "./attack-worker.ts";
 import { brokenBy, readProperty, watchedWorld } from "./properties.ts";
 import { placesAround, ScratchWorld } from "./world.ts";
 
 /** What became of calls in a host. `open`: no hook of the host sees the channel, and the property is broken by it. */
-interface HostCell {
+export interface HostCell {
   readonly calls: string;
   readonly channel: string;
   readonly state: "refused" | "host refuses" | "BROKEN" | "open" | "no event" | "not measured";
@@ -76,7 +76,7 @@ export async function hostsPlayed(
       const template = scratch.places.workspace;
       rmSync(join(template, "node_modules"), { recursive: true, force: true });
       linkPackages(template, io.cwd);
-      const all = sessionsFor(wish, movedTo(template, io.cwd, attacked), template);
+      const { held, left } = sessionsFor(wish, movedTo(template, io.cwd, attacked), template);
       const room = realpathSync(mkdtempSync(join(tmpdir(), "crochet-attack-in-")));
       const session: Omit<LabSession, "script"> = {
         ...{ folder: join(room, "session"), template, host, event: "pre-tool-use", timeout: TIMEOUT, confined, env },
@@ -93,7 +93,7 @@ export async function hostsPlayed(
       };
       const cells: HostCell[] = [];
       try {
-        for (const one of all.slice(0, MOST_SESSIONS)) {
+        for (const one of held) {
           if (signal.aborted) break;
           const { calls, play: { channel } } = one;
           say(`${host.host} ${host.version}: ${calls} by ${channel}`);
@@ -103,32 +103,40 @@ export async function hostsPlayed(
         rmSync(room, { recursive: true, force: true });
       }
       const seconds = (performance.now() - began) / 1000;
-      return { ...hostStory(attacked, session, cells, all.length - cells.length), seconds };
+      return { ...hostStory(attacked, session, cells, left + held.length - cells.length), seconds };
     },
   }));
 }
 
-/** A finding has a session of its own in each channel; what was refused shares one. */
-function sessionsFor({ host }: HostWish, { findings, refused = [] }: Attacked, cwd: string): PlayedCalls[] {
+/** A finding has a session of its own in each channel of its first call; what was refused shares one. `left`: beyond the most. */
+export function sessionsFor(
+  { host }: HostWish,
+  { findings, refused = [] }: Pick<Attacked, "findings" | "refused">,
+  cwd: string,
+): { readonly held: readonly PlayedCalls[]; readonly left: number } {
   const plays = (call: ToolUse) => [...playsOf(host, "pre-tool-use", call, cwd), ...typedInto(host, call)];
   const found = findings.flatMap(({ calls }, i) => {
     const [first, ...others] = calls.map(plays);
-    const rest = others.map(([one]) => one!);
-    const played = rest.length === 0 ? first! : first!.slice(0, 1);
-    return played.map((play): PlayedCalls => {
+    return first!.map((play): PlayedCalls => {
+      const rest = others.map((ways) => ways.find(({ channel }) => channel === play.channel) ?? ways[0]!);
       return { calls: `finding ${i + 1}`, of: calls.length, play: joined([play, ...rest]) };
     });
   });
   const shared = [...Map.groupBy(refused.flatMap(plays), ({ channel }) => channel).values()].map((all): PlayedCalls => {
     return { calls: `${all.length} refused`, of: all.length, play: joined(all) };
   });
-  return [...found, ...shared];
+  const all = [...found, ...shared];
+  return { held: all.slice(0, MOST_SESSIONS), left: Math.max(0, all.length - MOST_SESSIONS) };
 }
 
-/** Calls of one channel one after the other. */
+/** Between the channels of a finding that goes by several. */
+const AND = " + ";
+
+/** Calls one after the other. */
 function joined(plays: readonly Play[]): Play {
   const [calls, ...more] = plays.flatMap(({ calls, more = [] }) => [calls!, ...more]);
-  return { ...plays[0]!, calls: calls!, more, allowed: [...new Set(plays.flatMap(({ allowed }) => allowed))] };
+  const channel = [...new Set(plays.map(({ channel }) => channel))].join(AND);
+  return { ...plays[0]!, channel, calls: calls!, more, allowed: [...new Set(plays.flatMap(({ allowed }) => allowed))] };
 }
 
 async function stateOf(
@@ -158,10 +166,20 @@ async function stateOf(
   if (path !== undefined && bodies.some((body) => body.includes(canary))) effects.push({ kind: "read", path });
   const call = { tool: "", input: {}, id: "", verdicts: [], asked: false, ran: true, effects, result: "" };
   const trial = { calls: [call], modelCalls: 0, timedOut: false, events: [], results: [] };
-  if (brokenBy(property, trial)) return Object.hasOwn(HOSTS[host].unseen ?? {}, channel) ? "open" : "BROKEN";
+  if (brokenBy(property, trial)) return breakBy(host, channel);
   if (traces.lacks || bodies.length === 0 || traces.ran.ended === "timeout") return "not measured";
   if (refusals(traces, bodies, refused.map(({ words }) => words)) >= of) return "refused";
   return traces.fired.length === 0 ? "no event" : "host refuses";
+}
+
+/** What it is that calls break a property: the guard has no hole where no hook was asked. */
+export function breakBy(host: HostName, channel: string): HostCell["state"] {
+  return unseenOf(host, channel).length > 0 ? "open" : "BROKEN";
+}
+
+/** The ways in a channel of which a host tells no hook. */
+function unseenOf(host: HostName, channel: string): string[] {
+  return channel.split(AND).filter((one) => Object.hasOwn(HOSTS[host].unseen ?? {}, one));
 }
 
 /** How many calls hooks refused: so many results have words of a hook. Of several hooks a host may show any, or one of them. */
@@ -174,9 +192,9 @@ function refusals({ fired }: Traces, bodies: readonly string[], words: readonly 
 }
 
 /** What was seen in a host, as an item and in lines. */
-function hostStory(
-  { never, refused = [] }: Attacked,
-  { host: { host, version } }: Pick<LabSession, "host">,
+export function hostStory(
+  { never, refused = [] }: Pick<Attacked, "never" | "refused">,
+  { host: { host, version } }: { readonly host: Pick<HostProgram, "host" | "version"> },
   cells: readonly HostCell[],
   left: number,
 ): HostStory {
@@ -184,21 +202,21 @@ function hostStory(
   const wide = Math.max(...cells.map(({ channel }) => channel.length), 0);
   const open = cells.filter(({ state }) => state === "open");
   const broken = cells.filter(({ state }) => state === "BROKEN");
-  const bad = [...open, ...broken];
-  const channels = [...new Set(cells.flatMap(({ channel, state }) => state === "not measured" ? [] : channel))];
-  const word: Word = bad.length > 0 ? "broken" : channels.length > 0 && left === 0 ? "held" : "not measured";
+  const isPlayed = cells.length > 0 && left === 0 && cells.every(({ state }) => state !== "not measured");
+  const word: Word = open.length + broken.length > 0 ? "broken" : isPlayed ? "held" : "not measured";
   const mark = { broken: "✗", held: "✓", "not measured": "–", "cannot run": "–" }[word];
-  const holes = [...new Set(open.map(({ channel }) => `open: ${channel}`)), ...(broken.length > 0 ? ["broken"] : [])];
+  const ways = [...new Set(open.flatMap(({ channel }) => unseenOf(host, channel)))];
+  const holes = [...ways.map((way) => `open: ${way}`), ...(broken.length > 0 ? ["broken"] : [])];
   const forms = refused.length;
-  const held = `none of ${several(forms, "refused form")} breaks it there, through ${channels.join(", ")}`;
+  const held = `none of ${several(forms, "refused form")} breaks it there, through ${
+    [...new Set(cells.map(({ channel }) => channel))].join(", ")
+  }`;
   const unseen = unseenIn(host);
   const lines = [
     `${mark} ${never} in ${host} ${version}  ${word === "held" ? held : holes.join(", ") || word}`,
     ...cells.map(({ calls, channel, state }) => `  ${calls.padEnd(width)}  ${channel.padEnd(wide)}  ${state}`),
     ...(left > 0 ? [`  ${left} sessions of the host beyond ${MOST_SESSIONS} were not held`] : []),
-    ...unseen.filter((line) => !bad.some(({ channel }) => line.includes(channel))).map((line) =>
-      `  not covered: ${line}`
-    ),
+    ...unseen.filter((line) => !ways.some((way) => line.includes(way))).map((line) => `  not covered: ${line}`),
   ];
   return { word, lines, data: { in: { host, version, forms, cells, left, unseen } } };
 }

@@ -14,7 +14,8 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 const { hooks = {} } = existsSync(".claude/settings.json") ? JSON.parse(readFileSync(".claude/settings.json", "utf8")) : {};
-const messages = [{ role: "user", content: "go" }];
+const session = async (prompt) => {
+const messages = [{ role: "user", content: prompt }];
 const headers = { "x-api-key": "test", "anthropic-version": "1" };
 const ask = async () => {
   const tools = ["Bash", "Write"].map((name) => ({ name, input_schema: { type: "object" } }));
@@ -31,13 +32,16 @@ const write = (path, text) => { mkdirSync(dirname(path), { recursive: true }); w
 let said = await ask();
 while (said.type === "tool_use") {
   const denied = fire("PreToolUse", { tool_name: said.name, tool_input: said.input }).find((answer) => answer.hookSpecificOutput?.permissionDecision === "deny");
-  const content = denied ? denied.hookSpecificOutput.permissionDecisionReason : (said.name === "Bash" ? run(said.input.command).stdout : said.name === "Read" ? readFileSync(said.input.file_path, "utf8") : write(said.input.file_path, said.input.content)) || "nothing";
+  const content = denied ? denied.hookSpecificOutput.permissionDecisionReason : (said.name === "Bash" ? run(said.input.command).stdout : said.name === "Agent" ? await session(said.input.prompt) : said.name === "Read" ? readFileSync(said.input.file_path, "utf8") : write(said.input.file_path, said.input.content)) || "nothing";
   messages.push({ role: "user", content: [{ type: "tool_result", tool_use_id: said.id, content }] });
   said = await ask();
 }
 const back = fire("Stop", { last_assistant_message: said.text }).find((answer) => answer.decision === "block");
 if (back) messages.push({ role: "user", content: back.reason });
 if (back) await ask();
+return said.text;
+};
+await session("go");
 `;
 
 /** What may be wrong with it: the words it has, and those it has instead. */
@@ -62,6 +66,7 @@ const FAULTS = {
     "await new Promise((resolve) => setTimeout(resolve, 60_000));\nwhile (said.type",
   ],
   "shows the last refusal": ["tool_input: said.input }).find(", "tool_input: said.input }).findLast("],
+  "starts sub-agents, too": [`["Bash", "Write"]`, `["Bash", "Write", "Edit", "Agent"]`],
   "reads files, too": [`["Bash", "Write"]`, `["Bash", "Write", "Read"]`],
   "runs no calls": ["run(said.input.command).stdout", `""`],
   "asks hooks about its shell alone": [
