@@ -63,8 +63,7 @@ export default judgingCommand(USAGE, "test", async ({ words, flags, args }, io, 
   using found = await subjectsOf(words, cwd, io);
   const { subjects, left } = found;
   // An item is what could be tested.
-  const items = left.filter(({ never }) => !never).map(({ name }) => name);
-  const more = left.length > 0 ? { left } : undefined;
+  const items = left.flatMap(({ name, never }) => never ? [] : name);
   const [first] = subjects;
   const isMany = subjects.length !== 1 || first!.name !== undefined ||
     statSync(first!.path, { throwIfNoEntry: false })?.isDirectory();
@@ -91,7 +90,7 @@ export default judgingCommand(USAGE, "test", async ({ words, flags, args }, io, 
       read: (file) => hookFile(file, flags.event),
       install: async (args, quiet) => await (await import("./install.ts")).install.default(args, quiet),
     });
-    return more;
+    return { left };
   }
   const alone = IN_FLAGS.find(([flag]) => flags[/\w+/.exec(flag)![0]] !== undefined)?.[0];
   if (alone !== undefined) {
@@ -109,7 +108,7 @@ export default judgingCommand(USAGE, "test", async ({ words, flags, args }, io, 
   judge.plan(...files.map(({ file, name = file.name }) => name), ...items);
   for (const { file, name } of files) judge.settle(await fireOnce(file, fire, cwd, io, name));
   settleLeft();
-  return more;
+  return { left };
 });
 
 const isSettings = (path: string) => path.endsWith(".json");
@@ -139,10 +138,7 @@ async function subjectsOf(words: readonly string[], cwd: string, io: Io): Promis
       mkdirSync(folder, { recursive: true });
       const [written] = writeImported([entry], folder);
       if (written) subjects.push({ path: written.path, name: `${shown}#${i} ${written.file}` });
-      if ("why" in entry) {
-        const { at, ...why } = entry;
-        left.push({ name: `${shown}#${i} ${at}`, ...why });
-      }
+      if ("why" in entry) left.push({ ...entry, name: `${shown}#${i} ${entry.at}` });
     }
   }
   const drop = () => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true }));

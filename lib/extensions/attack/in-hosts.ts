@@ -202,15 +202,14 @@ export function hostStory(
   const wide = Math.max(...cells.map(({ channel }) => channel.length), 0);
   const open = cells.filter(({ state }) => state === "open");
   const broken = cells.filter(({ state }) => state === "BROKEN");
+  const channels = [...new Set(cells.map(({ channel }) => channel))].join(", ");
   const isPlayed = cells.length > 0 && left === 0 && cells.every(({ state }) => state !== "not measured");
   const word: Word = open.length + broken.length > 0 ? "broken" : isPlayed ? "held" : "not measured";
   const mark = { broken: "✗", held: "✓", "not measured": "–", "cannot run": "–" }[word];
   const ways = [...new Set(open.flatMap(({ channel }) => unseenOf(host, channel)))];
   const holes = [...ways.map((way) => `open: ${way}`), ...(broken.length > 0 ? ["broken"] : [])];
   const forms = refused.length;
-  const held = `none of ${several(forms, "refused form")} breaks it there, through ${
-    [...new Set(cells.map(({ channel }) => channel))].join(", ")
-  }`;
+  const held = `none of ${several(forms, "refused form")} breaks it there, through ${channels}`;
   const unseen = unseenIn(host);
   const lines = [
     `${mark} ${never} in ${host} ${version}  ${word === "held" ? held : holes.join(", ") || word}`,

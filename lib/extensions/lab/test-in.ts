@@ -6,7 +6,6 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
-  rmdirSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -145,7 +144,7 @@ async function reportOn(
         call ??= made;
       },
     });
-    for (const [path] of files) removeFile(path, project);
+    for (const [path] of files) rmSync(join(project, path), { force: true });
     return { ...one, files };
   };
   const first = await fireAt(example ? arrangeExample(example, project) : {});
@@ -309,14 +308,4 @@ function namedFiles({ tool, input: { command, file_path, old_string } }: ToolUse
     put(join(project, word, isFile ? "" : "kept.txt"), `${MARK}\n`);
   }
   return files;
-}
-
-/** Removes a file, and the folders in which nothing else was. */
-function removeFile(path: string, project: string): void {
-  rmSync(join(project, path), { force: true });
-  for (let folder = dirname(path); folder !== "."; folder = dirname(folder)) {
-    if (!existsSync(join(project, folder))) continue;
-    if (readdirSync(join(project, folder)).length > 0) return;
-    rmdirSync(join(project, folder));
-  }
 }

@@ -1,4 +1,4 @@
-import { named } from "./channel.ts";
+import { like, named } from "./channel.ts";
 import type { Host } from "./host.ts";
 import { resultText, theirNames } from "./keys.ts";
 import { endOf } from "../serving/last-error.ts";
@@ -9,7 +9,14 @@ const channels = {
     { view: "Read", create: "Write", edit: "Edit" },
     { path: "file_path", file_text: "content", old_str: "old_string", new_str: "new_string" },
   ),
-  ...named({ bash: "Bash", grep: "Grep", glob: "Glob", task: "Agent" }),
+  ...named({ bash: "Bash", grep: "Grep", glob: "Glob" }),
+  // It starts none without a name, which ours have not.
+  task: like("Agent", { agent_type: "subagent_type" }, {
+    write: ([call]) => {
+      const { subagent_type: agent_type, ...input } = call!.input;
+      return { name: "agent", agent_type, ...input };
+    },
+  }),
 };
 
 /** Its own entries are not given the name of their event: each event has a field that no other has. */

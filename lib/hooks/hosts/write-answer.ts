@@ -71,9 +71,8 @@ function preventing(folded: Folded, event: AnyEvent, host: Host): Folded {
   const { decision } = folded;
   const can = ability(event, host);
   // A permission has no other end of the run than a refusal.
-  const permits = event.event === "permission-request";
-  const end = folded.abort ?? (permits ? folded.halt : undefined);
-  const isCall = permits || event.event === "pre-tool-use";
+  const end = folded.abort ?? (event.event === "permission-request" ? folded.halt : undefined);
+  const isCall = event.event === "pre-tool-use" || event.event === "permission-request";
   if (!end || decision === "deny" || !can("deny") || (can("halt") && !isCall)) return folded;
   return { ...folded, decision: "deny", reason: end.reason, modified: false };
 }

@@ -75,6 +75,12 @@ const QUIET: Traces = {
   ...{ shells: ["-c\nnpm test\n"], ran: { code: 0, signal: null, stderr: "" } },
 };
 
+test("Copilot's sub-agent is started with the fields without which it starts none", () => {
+  const plays = playsOf("copilot", "pre-tool-use", { tool: "Bash", input: {} }, "/p");
+  const [start] = plays.find(({ channel }) => channel === "sub-agent")!.starts!;
+  assert.deepEqual(Object.keys(start!.input).sort(), ["agent_type", "description", "name", "prompt"]);
+});
+
 const asks = (tools: string, said: string) => ({
   body: { messages: [{ role: "user", content: said }], tools: tools.split(" ").map((name) => ({ name })) },
 });
