@@ -56,22 +56,16 @@ function nextCommands(here: Here, known: readonly string[]): Next[] {
 
 /** `crochet` alone: what this is, what is here, what to do next. */
 export function welcome(form: "--json" | undefined, io: Io, known: readonly string[]): number {
-  const version = crochetVersion();
   const here = lookAround(io.cwd, io.env);
-  const next = nextCommands(here, known);
-  const data = { version, ...here, next };
-  const text = screen(here, next, version, io.env, coloursFor(io.tty, io.env).bold);
+  const data = { version: crochetVersion(), ...here, next: nextCommands(here, known) };
+  const text = screen(data, io.env, coloursFor(io.tty, io.env).bold);
   return report({ data, text }, { json: form !== undefined }, reporting(io, io.cwd));
 }
 
-function screen(
-  here: Here,
-  next: readonly Next[],
-  version: string,
-  env: Environment,
-  bold: (text: string) => string,
-): string {
-  const { dir, agents, hooks, standings, fixtures, key } = here;
+type Screen = Here & { readonly version: string; readonly next: readonly Next[] };
+
+function screen(here: Screen, env: Environment, bold: (text: string) => string): string {
+  const { version, dir, agents, hooks, standings, fixtures, key, next } = here;
   const width = Math.max(...next.map(([command]) => command.length)) + 2;
   const others = standings.filter(({ thing }) => thing !== "hooks").map((one) => one.thing + untrusted(one));
   const own = standings.find(({ thing }) => thing === "hooks");
