@@ -21,10 +21,13 @@ export function readReport(path: string, runtime: string): Count {
     const key = `${runtime} ${/ name="(?:\.\/)?([^"]*)"/.exec(suite!)![1]}`;
     for (const [, attributes, , body = ""] of cases!.matchAll(/<testcase\b([^>]*?)(\/>|>([\s\S]*?)<\/testcase>)/g)) {
       const name = `${key}: ${plain(/ name="([^"]*)"/.exec(attributes!)![1]!)}`;
-      const fault = /<(?:failure|error)\b[^>]*>([^<]*)/.exec(body);
+      // What ran out of time has its message as an attribute alone.
+      const fault = /<(?:failure|error)\b(?=(?:[^>]* message="([^"]*)")?)[^>]*>([^<]*)/.exec(body);
       if (/<skipped\b/.test(body)) count.skipped.push(name);
-      else if (fault) count.failed.push([name, ...plain(fault[1]!).split("\n").slice(0, 12)].join("\n    "));
-      else count.passed++;
+      else if (fault) {
+        const why = plain(fault[2]!.trim() || fault[1] || "");
+        count.failed.push([name, ...why.split("\n").slice(0, 12)].join("\n    "));
+      } else count.passed++;
     }
   }
   return count;

@@ -9,6 +9,12 @@ import { ROOT } from "./_files.ts";
 const waits = (ms: number) =>
   `import { test } from "node:test";
   test("waits", async () => { await new Promise((resolve) => setTimeout(resolve, ${ms})); });`;
+const waitsAround = (ms: number) =>
+  `import { after, before, test } from "node:test";
+  const wait = () => new Promise((resolve) => setTimeout(resolve, ${ms}));
+  before(wait);
+  after(wait);
+  test("waits before and after", () => {});`;
 const works = `import { test } from "node:test";
   import { spawnSync } from "node:child_process";
   test("works", () => { spawnSync("sh", ["-c", "i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done"]); });`;
@@ -28,9 +34,9 @@ function run(args: readonly string[], files: Readonly<Record<string, string>>, e
   return { status, lines: stdout.trimEnd().split("\n"), times };
 }
 
-test("a plain 'bun test' lets the tests of every file take longer than 5 s", () => {
-  using folder = scratch({ "a.test.ts": waits(10), "b.test.ts": waits(7_000) });
-  const args = ["test", join(folder.path, "a.test.ts"), join(folder.path, "b.test.ts")];
+test("a plain 'bun test' lets the tests of every file, and what is before and after them, take longer than 5 s", () => {
+  using folder = scratch({ "a.test.ts": waits(10), "b.test.ts": waits(7_000), "c.test.ts": waitsAround(5_500) });
+  const args = ["test", ...["a", "b", "c"].map((name) => join(folder.path, `${name}.test.ts`))];
   const { stderr, status } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: "utf8" });
   assert.equal(status, 0, stderr);
 });

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { rounds, rows, tries } from "../_counts.ts";
 import { UNKNOWN } from "../_entries.ts";
 import { withEnv } from "../_env.ts";
+import { readReport } from "../_report.ts";
 import { scratch } from "../_scratch.ts";
 import { ROOT } from "./_files.ts";
 
@@ -115,6 +116,18 @@ test("a run begins with what it does, and ends with the CPU and the seconds, the
     ...[1, "2 files in 2 parts, N at once", "2 passed, 1 failed"],
   ]);
   assert.match(lines.at(-2)!, /^\d+\.\d s of CPU in \d+ s$/);
+});
+
+test("what failed is named with why: by the text of the failure, or, of what ran out of time, by its message", () => {
+  const report = `<testsuite name="test/a.test.ts">
+    <testcase name="(unnamed)" line="1"><failure type="TimeoutError" message="test timed out" /></testcase>
+    <testcase name="b"><failure type="AssertionError" message="short">long &lt;b&gt;&#10;at c</failure></testcase>
+  </testsuite>`;
+  using folder = scratch({ "a.xml": report });
+  assert.deepEqual(readReport(join(folder.path, "a.xml"), "bun").failed, [
+    "bun test/a.test.ts: (unnamed)\n    test timed out",
+    "bun test/a.test.ts: b\n    long <b>\n    at c",
+  ]);
 });
 
 test("no file of npm test costs more than 1.4 units, and all of them at most 175", () => {
