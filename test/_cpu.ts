@@ -1,8 +1,9 @@
 /** The CPU of a command and of all that it starts, in seconds or in units (cal.ts). */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { removeTree } from "../lib/files/tree.ts";
 
 export interface Spent {
   readonly code: number;
@@ -30,7 +31,7 @@ export async function spend(
     const clock = hasPerf ? /^([\d.]+),msec,/m.exec(readFileSync(counted, "utf8"))?.[1] : undefined;
     return { code, cpu: clock ? Number(clock) / 1000 : Number(child.resourceUsage().cpuTime.total) / 1e6 };
   } finally {
-    rmSync(folder, { recursive: true });
+    removeTree(folder);
   }
 }
 

@@ -1,13 +1,13 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { removeTree } from "../lib/files/tree.ts";
 
 /** A scratch folder that goes when the test ends: `using folder = scratch()`. */
 export function scratch(files: Readonly<Record<string, string>> = {}): { path: string } & Disposable {
   const path = realpathSync(mkdtempSync(join(tmpdir(), "crochet-test-")));
   put(path, files);
-  // What a test has started may still write while it ends.
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true, maxRetries: 5 }) };
+  return { path, [Symbol.dispose]: () => removeTree(path) };
 }
 
 /** Writes files by their paths below a folder; scripts for a shell can be run. */

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { quietly } from "../core/json.ts";
-import { treeOf } from "./tree.ts";
+import { removeTree, treeOf } from "./tree.ts";
 
 /** Every file of a tree has this time, so that any write to it shows. */
 const THEN = new Date("2026-01-01T00:00:00Z");
@@ -80,7 +80,7 @@ export class KeptTree {
     for (const path of changes) {
       const isFolder = isFolderOf(this.#kept.get(path)) && now.get(path)?.isDirectory();
       if (isFolder) chmodSync(join(this.#root, path), this.#kept.get(path)!.mode);
-      else rmSync(join(this.#root, path), { recursive: true, force: true });
+      else removeTree(join(this.#root, path));
     }
     // A removed folder takes its files with it.
     const gone = [...this.#kept.keys()].filter((path) => changes.some((c) => path === c || path.startsWith(`${c}/`)));

@@ -1,5 +1,6 @@
-import { type Dirent, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { chmodSync, type Dirent, lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { quietly } from "../core/json.ts";
 
 interface TreeOptions {
   /** Whether an entry is part of the tree, by its name and its path from the root; a folder that is not is not entered. */
@@ -32,4 +33,31 @@ export function writeFiles(folder: string, files: Iterable<readonly [path: strin
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), content);
   }
+}
+
+/** How often, in ms, and how many times a folder is removed again. */
+const PAUSE = 10, AGAIN = 100;
+
+/**
+ * Removes a file or a folder with all in it, whatever a run has locked there or still writes while it ends: for that Bun
+ * leaves the folder without a word, and others throw.
+ */
+export function removeTree(root: string): void {
+  for (let left = AGAIN;; left--) {
+    let why: unknown;
+    try {
+      rmSync(root, { recursive: true, force: true });
+    } catch (error) {
+      why = error;
+      if (lstatSync(root, { throwIfNoEntry: false })?.isDirectory()) unlock(root);
+    }
+    if (lstatSync(root, { throwIfNoEntry: false }) === undefined) return;
+    if (left === 0) throw why ?? new Error(`Cannot remove ${root} as something still writes there: end it`);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE);
+  }
+}
+
+function unlock(root: string): void {
+  const list = (folder: string, read: () => Dirent[]) => quietly(() => (chmodSync(folder, 0o700), read()));
+  Array.from(treeOf(root, { list }));
 }

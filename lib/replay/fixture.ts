@@ -13,9 +13,10 @@ import { homedir, tmpdir } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { parsed } from "../core/json.ts";
 import { isInside } from "../files/confine.ts";
+import { removeTree } from "../files/tree.ts";
 import { realOr } from "../hooks/file/user-places.ts";
 import type { Tape } from "../log/tape.ts";
-import { applyChanges, removeScratch } from "./scratch.ts";
+import { applyChanges } from "./scratch.ts";
 
 /** A recorded run kept with what it was recorded from. */
 export interface Fixture {
@@ -179,7 +180,7 @@ export async function inScratch<T>(
     }
     return await work(cwd);
   } finally {
-    removeScratch(cwd);
+    removeTree(cwd);
   }
 }
 

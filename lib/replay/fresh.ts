@@ -1,10 +1,11 @@
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { thrownWords } from "../core/shown.ts";
 import { ownArgv, type OwnScript } from "../hooks/own-command.ts";
 import { type ProcessResult, runProcess } from "../process/process.ts";
 import { flushSpans } from "../telemetry/export-spans.ts";
+import { removeTree } from "../files/tree.ts";
 
 interface Waiting {
   readonly give: (task: string) => void;
@@ -64,7 +65,7 @@ export class FreshProcesses<Task extends object> {
 
   [Symbol.dispose](): void {
     for (const { give } of this.#waiting.values()) give("");
-    rmSync(this.#folder, { recursive: true, force: true });
+    removeTree(this.#folder);
   }
 }
 

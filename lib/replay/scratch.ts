@@ -49,17 +49,6 @@ function ifReadable<T>(read: () => T, own?: string): T | undefined {
   }
 }
 
-/** Removes a scratch workspace, whatever a run has locked in it. */
-export function removeScratch(root: string): void {
-  const remove = () => rmSync(root, { recursive: true, force: true });
-  try {
-    remove();
-  } catch {
-    Array.from(filesIn(root, true)); // which makes its folders readable
-    remove();
-  }
-}
-
 /** With `links` a symbolic link is a file, too, whatever it leads to. */
 export function snapshot(root: string, links = false): Snapshot {
   const files = new Map<string, string>();

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { confine, isInside } from "../files/confine.ts";
-import { entriesOf, treeOf } from "../files/tree.ts";
+import { entriesOf, removeTree, treeOf } from "../files/tree.ts";
 import { git } from "../process/git.ts";
 import { isExecutable } from "../process/programs.ts";
 import { type Fixture, inScratch } from "./fixture.ts";
@@ -230,7 +230,7 @@ async function putBack(copy: string, files: string | undefined, made: readonly s
     ? []
     : [...treeOf(files)].filter(([, entry]) => !entry.isDirectory()).map(([path]) => join(files, path));
   const targets = await Promise.all(kept.map((path) => inside(relative(files!, path))));
-  for (const path of [...gone, ...targets]) rmSync(path, { recursive: true, force: true });
+  for (const path of [...gone, ...targets]) removeTree(path);
   for (const [i, path] of kept.entries()) {
     mkdirSync(dirname(targets[i]!), { recursive: true });
     if (lstatSync(path).isSymbolicLink()) symlinkSync(readlinkSync(path), targets[i]!);

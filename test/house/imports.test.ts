@@ -184,6 +184,28 @@ test("what opens state opens it by lib/files/state.ts alone, but for those that 
   assert.ok(OPEN_OTHERS.size <= 6);
 });
 
+/** Files that remove a folder with all in it themselves, each with its reason. */
+const REMOVE_TREES = new Map([
+  ["files/tree.ts", "is the way"],
+  ["files/state.ts", "removes what Crochet alone writes"],
+  ["files/drafts.ts", "removes what ended processes left, as far as it may be"],
+  ["agent/hook-services.ts", "is loaded by every run, and removes one script"],
+  ["cli/kit/runtime.ts", "is loaded by every command, and does without if another process is at it"],
+  ["hooks/folder.ts", "is loaded by every run, and removes what a built program brought"],
+  ["hooks/serving/env.ts", "runs in the time of a hook, and removes what is days old"],
+  ["hooks/install-plugin.ts", "removes from a project of the user, where nothing is unlocked"],
+  ["extensions/setup/init.ts", "removes from a project of the user, where nothing is unlocked"],
+  ["extensions/attack/keep.ts", "removes from a project of the user, where nothing is unlocked"],
+  ["extensions/attack/grammar/operations.ts", "is the text of a command that is tried"],
+]);
+
+test("a folder in which a process may still write is removed by removeTree() alone", () => {
+  const removing = filesUnder(LIB, ".ts").filter((file) =>
+    /\brmSync\([^;]*recursive: true/.test(readFileSync(file, "utf8"))
+  );
+  assert.deepEqual(new Set(removing.map((file) => relative(LIB, file))), new Set(REMOVE_TREES.keys()));
+});
+
 /** Files that name the folder of state themselves, each with its reason. */
 const NAME_STATE = new Map([
   ["files/state.ts", "is the way"],

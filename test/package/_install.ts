@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isUnreached } from "./_online.ts";
 import { ROOT } from "../_runtime.ts";
+import { removeTree } from "../../lib/files/tree.ts";
 
 const BIN = join(ROOT, "node_modules/.bin");
 /** The versions of Node that the package is tried on: the newest that runs TypeScript, and one that does not. */
@@ -39,7 +40,7 @@ export function install(): Installed {
   try {
     return installIn(folder);
   } catch (error) {
-    rmSync(folder, { recursive: true });
+    removeTree(folder);
     throw error;
   }
 }

@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { scratch } from "../_scratch.ts";
+import { removeTree } from "../../lib/files/tree.ts";
 
 /** A machine where only some programs exist, and those of ours write down that they ran. */
 export interface Stubs extends Disposable {
@@ -20,7 +21,7 @@ export function stubs(names: readonly string[], files: readonly string[] = []): 
   const [bin, cwd, log] = [join(folder.path, "bin"), join(folder.path, "work"), join(folder.path, "log")];
   mkdirSync(bin);
   const prepare = () => {
-    rmSync(cwd, { recursive: true, force: true });
+    removeTree(cwd);
     rmSync(log, { force: true });
     mkdirSync(cwd);
     for (const file of files) writeFileSync(join(cwd, file), "pwned\n#!/bin/sh\npwned\n", { mode: 0o755 });

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { RunOptions } from "../../lib/agent/options.ts";
 import { type Agent, agent, type AgentOptions, anthropic, type Result, tool } from "../../lib/index.ts";
@@ -9,6 +9,7 @@ import { readFiles } from "../../lib/replay/scratch.ts";
 import { type ScriptedReply, scriptedServer, type ScriptEntry } from "../../lib/testing/index.ts";
 import type { ScriptOptions } from "../../lib/models/scripted.ts";
 import { put, scratch } from "../_scratch.ts";
+import { removeTree } from "../../lib/files/tree.ts";
 import "./_no-ci.ts";
 
 /** A folder that goes away with the test. */
@@ -85,7 +86,7 @@ export async function take(
   { folder, prompt = "go", tape, run, files = {}, work = "work" }: Take,
 ): Promise<Told> {
   const cwd = join(folder, work);
-  rmSync(cwd, { recursive: true, force: true });
+  removeTree(cwd);
   mkdirSync(cwd, { recursive: true });
   put(cwd, files);
   const warnings: string[] = [];

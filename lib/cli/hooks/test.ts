@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { watch } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -27,6 +27,7 @@ import { sayRun } from "../kit/hook-ledger.ts";
 import { stdinText } from "../_hook-command.ts";
 import type { Item } from "../kit/verdict.ts";
 import { modelSees } from "./_model-sees.ts";
+import { removeTree } from "../../files/tree.ts";
 
 /** Of a test in real hosts. */
 const IN_FLAGS: Usage["flags"] = [
@@ -141,7 +142,7 @@ async function subjectsOf(words: readonly string[], cwd: string, io: Io): Promis
       if ("why" in entry) left.push({ ...entry, name: `${shown}#${i} ${entry.at}` });
     }
   }
-  const drop = () => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true }));
+  const drop = () => folders.forEach((folder) => removeTree(folder));
   return { subjects, left, [Symbol.dispose]: drop };
 }
 

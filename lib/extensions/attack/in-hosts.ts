@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { type Io, UsageError } from "../../cli/kit/io.ts";
@@ -17,6 +17,7 @@ import { type HostProgram, hostProgram, type HostWish, NoProgram } from "../lab/
 import type { Attacked } from "./attack-worker.ts";
 import { brokenBy, readProperty, watchedWorld } from "./properties.ts";
 import { placesAround, ScratchWorld } from "./world.ts";
+import { removeTree } from "../../files/tree.ts";
 
 /** What became of calls in a host. `open`: no hook of the host sees the channel, and the property is broken by it. */
 export interface HostCell {
@@ -74,7 +75,7 @@ export async function hostsPlayed(
       const began = performance.now();
       using scratch = new ScratchWorld(io.cwd);
       const template = scratch.places.workspace;
-      rmSync(join(template, "node_modules"), { recursive: true, force: true });
+      removeTree(join(template, "node_modules"));
       linkPackages(template, io.cwd);
       const { held, left } = sessionsFor(wish, movedTo(template, io.cwd, attacked), template);
       const room = realpathSync(mkdtempSync(join(tmpdir(), "crochet-attack-in-")));
@@ -100,7 +101,7 @@ export async function hostsPlayed(
           cells.push({ calls, channel, state: await stateOf(one, attacked, seed, session) });
         }
       } finally {
-        rmSync(room, { recursive: true, force: true });
+        removeTree(room);
       }
       const seconds = (performance.now() - began) / 1000;
       return { ...hostStory(attacked, session, cells, left + held.length - cells.length), seconds };

@@ -10,7 +10,6 @@ import {
   readFileSync,
   realpathSync,
   rmdirSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -22,7 +21,7 @@ import { PACKAGE } from "../../runtime/own-copy.ts";
 import type { Wrap } from "../../process/process.ts";
 import { FIXTURES } from "../../replay/fixture.ts";
 import { KeptTree } from "../../files/kept-tree.ts";
-import { writeFiles } from "../../files/tree.ts";
+import { removeTree, writeFiles } from "../../files/tree.ts";
 import { toolHomes } from "../../process/programs.ts";
 
 /** The folders of a scratch world. In the sandbox the workspace has the path of the project, and `/tmp` is the world's. */
@@ -117,7 +116,7 @@ export class ScratchWorld implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    rmSync(this.root, { recursive: true, force: true });
+    removeTree(this.root);
   }
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, renameSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Agent } from "../../agent/options.ts";
@@ -13,6 +13,7 @@ import type { KindsOfAgent } from "../../tools/agent.ts";
 import { command, type Usage } from "../../cli/kit/flags.ts";
 import { type Io, UsageError } from "../../cli/kit/io.ts";
 import { loadAgent } from "../../cli/kit/script.ts";
+import { removeTree } from "../../files/tree.ts";
 
 const USAGE: Usage = {
   name: "build",
@@ -68,7 +69,7 @@ export default command(USAGE, async ({ words, flags }, io) => {
     if (why !== undefined) refuse(`what was built is not delivered: ${why}`);
     renameSync(made, out);
   } finally {
-    rmSync(room, { recursive: true, force: true });
+    removeTree(room);
   }
   const bytes = statSync(out).size;
   const listed = hooks.map(({ name, kind }) => ({ name, kind }));

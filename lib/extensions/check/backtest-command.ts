@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { thrownWords } from "../../core/shown.ts";
@@ -16,6 +16,7 @@ import { type Io, UsageError } from "../../cli/kit/io.ts";
 import { judgingCommand } from "../../cli/kit/judge.ts";
 import type { Item } from "../../cli/kit/verdict.ts";
 import { type Colours, coloursFor, cut, oneLine, several } from "../../cli/show/text.ts";
+import { removeTree } from "../../files/tree.ts";
 
 const USAGE: Usage = {
   name: "hooks backtest",
@@ -77,7 +78,7 @@ export default judgingCommand(USAGE, "hook", async ({ words, flags }, io, judge)
     const { hooks: _, problems: __, ...counts } = report;
     return counts;
   } finally {
-    rmSync(scratch, { recursive: true, force: true });
+    removeTree(scratch);
   }
 });
 

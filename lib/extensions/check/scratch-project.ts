@@ -5,7 +5,6 @@ import {
   mkdtempSync,
   readFileSync,
   realpathSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -13,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { statsIn } from "../../files/kept-tree.ts";
-import { writeFiles } from "../../files/tree.ts";
+import { removeTree, writeFiles } from "../../files/tree.ts";
 import { toolHomes } from "../../process/programs.ts";
 
 /** A file or folder that is copied into the scratch place before the hook is run. */
@@ -111,7 +110,7 @@ async function committed(): Promise<ReadonlyMap<string, Uint8Array>> {
     const paths = statsIn(folder).filter(([, stats]) => stats.isFile()).map(([path]) => path);
     return new Map(paths.map((path) => [path, readFileSync(join(folder, path))]));
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    removeTree(folder);
   }
 }
 
@@ -172,11 +171,11 @@ export class Scratch {
   }
 
   close(): void {
-    rmSync(this.#root, { recursive: true, force: true });
+    removeTree(this.#root);
   }
 
   static remove({ kept }: ScratchFolders): void {
-    rmSync(join(kept, "..", ".."), { recursive: true, force: true });
+    removeTree(join(kept, "..", ".."));
   }
 }
 

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { modelOf } from "../../agent/named-model.ts";
 import type { Agent } from "../../agent/options.ts";
@@ -24,6 +24,7 @@ import { hashOf } from "../../runtime/sha256.ts";
 import { asUsage, type Io, UsageError } from "../../cli/kit/io.ts";
 import { permissionsFrom } from "../../cli/kit/run-options.ts";
 import { builtIn, loadAgent } from "../../cli/kit/script.ts";
+import { removeTree } from "../../files/tree.ts";
 
 const TEXTS = "a list of texts";
 const WORDS = "a text or a list of texts";
@@ -106,7 +107,7 @@ export async function casesFor(
     throw new UsageError(`Cannot continue ${was.id} as ${name} has changed since: start a new eval`);
   }));
   return await Promise.all(all.map(async ({ name, prompts, files, grade, user, hash, kept, graders }) => {
-    rmSync(kept, { recursive: true, force: true });
+    removeTree(kept);
     mkdirSync(join(kept, "files"), { recursive: true });
     if (typeof files !== "string") await applyChanges(join(kept, "files"), files);
     else cpSync(resolve(beside, files), join(kept, "files"), { recursive: true, verbatimSymlinks: true });

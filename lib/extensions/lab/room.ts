@@ -6,13 +6,12 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
-  rmSync,
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { parsed } from "../../core/json.ts";
 import { isInside } from "../../files/confine.ts";
-import { writeFiles } from "../../files/tree.ts";
+import { removeTree, writeFiles } from "../../files/tree.ts";
 import { type Environment, homeOf } from "../../hooks/file/user-places.ts";
 import { ownArgv, ownCommand } from "../../hooks/own-command.ts";
 import { openSandbox } from "../../permissions/sandbox.ts";
@@ -63,7 +62,7 @@ export async function holdSession(session: LabSession): Promise<Traces> {
   const below = (name: string) => join(folder, name);
   const [project, home, log, tmp] = [below("project"), below("home"), below("log"), below("tmp")] as const;
   // The same version may have been asked for twice.
-  rmSync(folder, { recursive: true, force: true });
+  removeTree(folder);
   for (const dir of [home, log, tmp]) mkdirSync(dir, { recursive: true });
   cpSync(template, project, { recursive: true, verbatimSymlinks: true });
   writeFiles(project, files);

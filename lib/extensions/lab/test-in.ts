@@ -25,7 +25,7 @@ import { openText, several, table } from "../../cli/show/text.ts";
 import type { AnyEvent } from "../../core/events.ts";
 import { NOTHING } from "../../core/fold.ts";
 import { isInside } from "../../files/confine.ts";
-import { writeFiles } from "../../files/tree.ts";
+import { removeTree, writeFiles } from "../../files/tree.ts";
 import { discover, type HookFile } from "../../hooks/discover.ts";
 import { readHeader } from "../../hooks/file/hook-record.ts";
 import { importsOf } from "../../hooks/file/imports.ts";
@@ -82,7 +82,7 @@ export default async function testIn(firing: Firing): Promise<void> {
     }
   } finally {
     line.end();
-    if (kept === undefined) rmSync(folder, { recursive: true, force: true });
+    if (kept === undefined) removeTree(folder);
   }
   if (kept !== undefined) io.err(`crochet: the sessions of hosts are in ${kept}\n`);
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type Environment, homeOf } from "../../hooks/file/user-places.ts";
@@ -6,6 +6,7 @@ import type { HostName } from "../../hooks/hosts/index.ts";
 import { runProcess } from "../../process/process.ts";
 import { onPath } from "../../process/programs.ts";
 import { LAB_HOSTS } from "./hosts.ts";
+import { removeTree } from "../../files/tree.ts";
 
 /** A host as it was asked for: `claude`, `claude@2.1.325`, `claude@newest`. */
 export interface HostWish {
@@ -79,7 +80,7 @@ async function foundProgram({ host, version }: HostWish, getting: Getting): Prom
     const why = `Cannot test in ${host}@${chosen} as the program there says that it is ${said}: ${fix}`;
     throw new NoProgram("other version", why);
   }
-  rmSync(folder, { recursive: true, force: true });
+  removeTree(folder);
   throw missing("it does not say its version: try another");
 }
 
@@ -98,7 +99,7 @@ async function fetched(host: HostName, version: string, folder: string, getting:
   const plain = await install("--ignore-scripts");
   if (plain !== undefined) return plain;
   getting.say(`${name}@${version} does not start without its install scripts: installing again with them`);
-  rmSync(folder, { recursive: true, force: true });
+  removeTree(folder);
   return await install();
 }
 
@@ -113,7 +114,7 @@ async function versionOf(program: string, { env, signal }: Getting): Promise<str
   } catch {
     return undefined; // it cannot be started
   } finally {
-    rmSync(home, { recursive: true, force: true });
+    removeTree(home);
   }
 }
 

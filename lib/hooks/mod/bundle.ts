@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { thrownWords } from "../../core/shown.ts";
 import { CODE, CODE_ENDING } from "../../runtime/own-copy.ts";
+import { removeTree } from "../../files/tree.ts";
 
 /** What hooks may import of crochet inside a mod: the rest needs a disk, or a network. */
 const CORE = `${CODE}/core/index${CODE_ENDING}`;
@@ -70,6 +71,6 @@ async function bundle(source: string, options: object): Promise<string> {
     if (built.success) return await built.outputs[0]!.text();
     throw new Error(built.logs.map(thrownWords).join("; "));
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    removeTree(folder);
   }
 }

@@ -10,12 +10,11 @@ import {
   realpathSync,
   renameSync,
   rmdirSync,
-  rmSync,
   symlinkSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
-import { treeOf } from "../../files/tree.ts";
+import { removeTree, treeOf } from "../../files/tree.ts";
 import { SKIPPED } from "../scratch.ts";
 import { draftIn } from "../../files/drafts.ts";
 import { fixtureAt, FIXTURES, scriptOnTape } from "../fixture.ts";
@@ -185,7 +184,7 @@ function taken(cwd: string, fixture: string, except: readonly string[]): NonNull
     ready: () => whole ? ready() : undefined,
     keep: () => whole && keep(),
     drop() {
-      rmSync(copy, { recursive: true, force: true });
+      removeTree(copy);
       drop();
     },
   };
@@ -208,7 +207,7 @@ export function besideTape(fixture: string, folder: string): NonNullable<TapeOpt
     },
     drop() {
       if (!existsSync(draft)) return;
-      rmSync(draft, { recursive: true });
+      removeTree(draft);
       if (readdirSync(fixture).length === 0) rmdirSync(fixture);
     },
   };

@@ -1,11 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after } from "node:test";
 import type { DriftReport } from "../../../lib/replay/drift/drift-report.ts";
 import { CROCHET, ended } from "../../_crochet.ts";
 import { scratch } from "../../_scratch.ts";
+import { removeTree } from "../../../lib/files/tree.ts";
 
 /** Tests of real clients install them. */
 export const CLIENT_TEST = {
@@ -32,7 +33,7 @@ export function packagesOf(install: string): string | undefined {
 /** A home, not among the temporary files: Gemini CLI reads no settings below a folder that others may write to. */
 export function clientHome(): { readonly path: string } & Disposable {
   const path = mkdtempSync(join(homedir(), ".crochet-test-"));
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+  return { path, [Symbol.dispose]: () => removeTree(path) };
 }
 
 /** What a client needs to ask the APIs at an address. */

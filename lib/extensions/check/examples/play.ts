@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync, rmSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, normalize } from "node:path";
 import type { EventName } from "../../../core/events.ts";
 import { kebab, pascal, resolveEvent } from "../../../core/names.ts";
@@ -7,7 +7,7 @@ import { nearest } from "../../../input/nearest.ts";
 import type { HookFile } from "../../../hooks/discover.ts";
 import { sampleEvent } from "../../../hooks/samples.ts";
 import type { Lane } from "../hook-lane.ts";
-import { writeFiles } from "../../../files/tree.ts";
+import { removeTree, writeFiles } from "../../../files/tree.ts";
 import { checkedEnv, type Surroundings } from "../scratch-project.ts";
 import type { Question } from "../subject.ts";
 import type { Example, ExampleFiles } from "./example.ts";
@@ -69,7 +69,7 @@ export function arrange(workspace: ExampleFiles, place: Surroundings): void {
   for (const [path, text] of Object.entries(workspace)) {
     const file = insideOf(place, path);
     try {
-      if (text === null) rmSync(file, { recursive: true, force: true });
+      if (text === null) removeTree(file);
       else writeFiles(dirname(file), [[basename(file), text]]);
     } catch (error) {
       throw new TypeError(`'${path}' cannot be put into the project: ${(error as Error).message}`);
