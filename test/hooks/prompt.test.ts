@@ -249,20 +249,18 @@ test("U13: identical calls in flight share one request, and one who leaves takes
 });
 
 test("U13: a call that no hook waits for any more is ended, and the next one asks again", async () => {
-  let ended: (() => void) | undefined;
-  const wasEnded = new Promise<void>((resolve) => ended = resolve);
+  const { promise: wasEnded, resolve: ended } = Promise.withResolvers<void>();
+  const leaving = new AbortController();
   const answers = scripted([{ text: '{"ok": true}' }]);
   let calls = 0;
   const model: Model = (request, signal) => {
     if (calls++ > 0) return answers(request, signal);
-    signal.addEventListener("abort", () => ended!());
+    signal.addEventListener("abort", () => ended());
+    setTimeout(() => leaving.abort(new Error("gone")), 5);
     return scripted([{ text: "", stall: "start" }])(request, signal);
   };
   const judge = askModel(compileTemplate("{{args}}"), { model });
-  const leaving = new AbortController();
-  const left = judge(bash, testContext(testEnv({ signal: leaving.signal })));
-  setTimeout(() => leaving.abort(new Error("gone")), 5);
-  await assert.rejects(left, /gone/);
+  await assert.rejects(judge(bash, testContext(testEnv({ signal: leaving.signal }))), /gone/);
   await wasEnded;
   assert.deepEqual(await judge(bash, testContext()), { ok: true });
 });
