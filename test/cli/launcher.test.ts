@@ -137,7 +137,7 @@ test("a checkout never has Bun run its code or change the environment by bunfig.
   for (const dir of [dirname(cwd), cwd]) {
     writeFileSync(join(dir, "evil.ts"), `await Bun.write(${JSON.stringify(join(here.path, "ran"))}, "");\n`);
     writeFileSync(join(dir, "bunfig.toml"), 'preload = ["./evil.ts"]\n');
-    writeFileSync(join(dir, ".env"), "CROCHET_MODEL=of-the-checkout\nANTHROPIC_BASE_URL=http://of-the-checkout.example\n");
+    writeFileSync(join(dir, ".env"), "CROCHET_MODEL=of-checkout\nANTHROPIC_BASE_URL=http://of-checkout.example\n");
     writeFileSync(join(dir, "tsconfig.json"), '{ "compilerOptions": { "paths": { "*": ["./evil.ts"] } } }');
   }
   const bun = join(dirname(LAUNCHER), "../../node_modules/.bin");
@@ -149,7 +149,7 @@ test("a checkout never has Bun run its code or change the environment by bunfig.
   };
   const shell = said("tool", "Bash", '{"command":"pwd; env"}');
   assert.ok(shell.startsWith(`${cwd}\n`), shell);
-  assert.doesNotMatch(shell.slice(shell.indexOf("\n")), /of-the-checkout|CROCHET_FROM/);
+  assert.doesNotMatch(shell.slice(shell.indexOf("\n")), /of-checkout|CROCHET_FROM/);
   for (const words of [["hooks"], ["doctor"], ["fixtures", "ls"], ["--version"]]) said(...words);
   assert.equal(existsSync(join(here.path, "ran")), false);
 });
