@@ -22,7 +22,7 @@ import { bypassViolation, guardStrength, neverDenies } from "./laws/guard.ts";
 import { concurrent } from "./laws/concurrent.ts";
 import { deterministic } from "./laws/deterministic.ts";
 import { everydayCalls, overBlocking } from "./laws/everyday.ts";
-import { eventName, type Judge, type Judged, keepers, violationsOf } from "./laws/judged.ts";
+import { claudeName, eventName, type Judge, type Judged, keepers, violationsOf } from "./laws/judged.ts";
 import { type Rewrite, rewritesAgain, rewritesOf } from "./laws/order.ts";
 import { protocol, safe, slow } from "./laws/protocol.ts";
 import { reliable } from "./laws/reliable.ts";
@@ -56,7 +56,7 @@ export async function checkSubject(subject: Subject, session: CheckSession, time
   const ended = (more: Partial<HookReport>): Checked => ({
     report: {
       ...{ hook, path, kind, events: [], runs: 0, asked: session.runs },
-      laws: [...session.laws],
+      laws: [],
       ...more,
       findings: findings.all(),
     },
@@ -178,6 +178,7 @@ class Engine {
     return {
       ...{ runs: this.#runs, asked: this.#asked },
       events: [...new Set([...this.#answers.keys()].map(eventName))],
+      laws: await this.#judged(termination),
       ...(timing && { timing }),
       ...(termination && { termination }),
     };
@@ -193,6 +194,30 @@ class Engine {
     if (again) this.#findings.add(again.violation, again.probe);
     if (laws.has("examples")) await playExamples(this.#asker, lanes, this.#findings);
     return termination;
+  }
+
+  /** The laws that it was held to: not what says nothing of it, nor what its own faults left no time or reason to ask. */
+  async #judged(termination: Termination | undefined): Promise<readonly Law[]> {
+    if (this.#over || this.#runs === 0 || this.#findings.has("unsafe.shell-injection")) return [];
+    const { loaded: { nondeterministic = false }, subject } = this.#asker;
+    const examples = await examplesOf(this.#asker);
+    const isGuarding = [...this.#answers.keys()].some((probe) => claudeName(eventName(probe)) === "PreToolUse");
+    const isJudged: { readonly [law in Law]?: boolean } = {
+      terminating: termination !== undefined,
+      deterministic: !nondeterministic,
+      concurrent: !nondeterministic && subject.kind !== "prompt",
+      guard: this.#isGuard() && isGuarding && !this.#isExplained(),
+      examples: examples instanceof Error || examples.length > 0,
+    };
+    return [...this.#session.laws].filter((law) => isJudged[law] ?? true);
+  }
+
+  /** What a fault of its answers explains is not said again; if verdicts are not deterministic, a pass means nothing. */
+  #isExplained(): boolean {
+    return this.#findings.has("nondeterministic.verdict") ||
+      this.#findings.all().some(({ law, severity }) =>
+        severity === "fault" && (law === "protocol" || law === "reliable")
+      );
   }
 
   /** Whether it may refuse something, by a rule that does not change. */
@@ -339,15 +364,10 @@ class Engine {
   }
 
   async #guards(lanes: Lanes): Promise<void> {
-    // If verdicts are not deterministic, a pass means nothing.
     if (!this.#isGuard() || this.#findings.has("nondeterministic.verdict")) return;
     const examples = await examplesOf(this.#asker);
     const known = examples instanceof Error ? [] : examples;
-    // What a fault of its answers explains is not said again.
-    const explained = this.#findings.all().some(({ law, severity }) =>
-      severity === "fault" && (law === "protocol" || law === "reliable")
-    );
-    const found = this.#asker.time.wasOver || explained ? [] : [
+    const found = this.#asker.time.wasOver || this.#isExplained() ? [] : [
       await neverDenies(this.#asker, lanes, this.#answers, this.#runs),
       overBlocking(this.#everyday, this.#answers, known, this.#asker.lane.place),
     ];

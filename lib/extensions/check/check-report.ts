@@ -104,6 +104,7 @@ export interface HookReport {
   readonly asked: number;
   /** That the time was over before everything was asked, such as `11 of 100 events: not checked enough`. */
   readonly unchecked?: string;
+  /** The laws it was held to. */
   readonly laws: readonly Law[];
   readonly findings: readonly Finding[];
   readonly timing?: Timing;

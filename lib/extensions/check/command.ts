@@ -60,14 +60,16 @@ export default judgingCommand(USAGE, "hook", async ({ words, flags }, io, judge)
   const columns = io.tty ? process.stdout.columns || 100 : Infinity;
   const seconds = (performance.now() - began) / 1000;
   const shown = { ...found, problems };
-  io.out(checkText(shown, seconds, coloursFor(io.tty, io.env), columns, cwd));
+  const colours = coloursFor(io.tty, io.env);
+  const table = found.hooks.length > 0 ? tableLines(found.hooks, colours, columns) : [];
+  io.out(table.map((line) => `${line}\n`).join("") + checkText(shown, seconds, colours, columns));
   const unseen = options.host ? unseenIn(options.host) : [];
   io.out(unseen.map((line) => `${line}\n`).join(""));
   for (const hook of found.hooks) judge.settle(itemOf(hook, cwd));
   for (const why of problems) judge.settle({ name: why, word: "cannot run", why, of: "hooks" });
   if (flags.out !== undefined) {
     const report = `${checkText(shown, seconds, coloursFor(false, {}), Infinity)}${judge.verdict()}\n`;
-    const [path, html] = [resolve(io.cwd, String(flags.out)), tablePage(found.hooks, cwd, report)];
+    const [path, html] = [resolve(io.cwd, String(flags.out)), tablePage(found.hooks, report)];
     writePage(path, html);
     io.out(pageText(path, html, io));
   }
@@ -87,7 +89,7 @@ function itemOf(hook: HookReport, cwd: string): Item {
     ...(skipped === undefined ? [] : [{ file, title: "not checked", message: skipped }]),
   ];
   return {
-    ...{ name, of: path, data: { ...hook, table: marksOf(hook, cwd) }, points },
+    ...{ name, of: path, data: { ...hook, table: marksOf(hook) }, points },
     word: faults.length > 0 ? "broken" : skipped === undefined ? "held" : "not measured",
     ...(points.length > 0 && { why: [...lines, ...(skipped === undefined ? [] : [skipped])].join("\n") }),
   };
@@ -166,9 +168,8 @@ function progressOn(line: ProgressLine): Pick<CheckOptions, "onProgress" | "onHo
 const MOST_TRACE = 4;
 
 /** The report as a person reads it: a line for each hook, and under it what was found. */
-function checkText(report: CheckReport, seconds: number, colours: Colours, columns: number, cwd?: string): string {
+function checkText(report: CheckReport, seconds: number, colours: Colours, columns: number): string {
   const lines = [
-    ...(cwd !== undefined && report.hooks.length > 0 ? tableLines(report.hooks, cwd, colours, columns) : []),
     ...report.problems.map((problem) => `${colours.red("✗")} ${problem}`),
     ...report.hooks.flatMap((hook) => hookLines(hook, colours, columns)),
     "",

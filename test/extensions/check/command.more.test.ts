@@ -266,13 +266,16 @@ test(
   SLOW,
   async () => {
     const deny = "#!/bin/sh\ncat > /dev/null\necho No >&2\nexit 1\n";
-    using here = place({ "hooks/pre-tool-use@Bash.no.sh": deny, "hooks/stop.sh": GOOD });
-    const { out, err } = await here.call(hooks, "check", "hooks", ...FEW, "--out", "laws.html");
+    const files = { "hooks/pre-tool-use@Bash.no.sh": deny, "hooks/pre-tool-use@Bash.slow.sh": "sleep 9\n" };
+    using here = place({ ...files, "hooks/stop.sh": GOOD });
+    const { out, err } = await here.call(hooks, "check", "hooks", ...FEW, "--timeout", "1", "--out", "laws.html");
     assert.equal(err, "");
-    const [head, ...rows] = out.split("\n").slice(0, 3).map((line) => line.split(/ {2,}/));
+    const [head, ...rows] = out.split("\n").slice(0, 4).map((line) => line.split(/ {2,}/));
     assert.deepEqual(head, ["hook", ...LAWS]);
     assert.deepEqual(rows.map((row) => row.join(" ").trim()), [
-      "pre-tool-use@Bash.no.sh ✓ ✗ – ✓ ✓ ✓ ✓ ✓ –",
+      // What fails open has no strength as a guard; what timed out was held to nothing else.
+      "pre-tool-use@Bash.no.sh ✓ ✗ – ✓ ✓ – ✓ ✓ –",
+      "pre-tool-use@Bash.slow.sh ✗ – – – – – – – –",
       "stop.sh ✓ ✓ ✓ ✓ ✓ – ✓ ✓ –",
     ]);
     const page = readFileSync(`${here.cwd}/laws.html`, "utf8");
